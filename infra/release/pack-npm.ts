@@ -45,11 +45,10 @@ export async function packNpm(work: string, out: string): Promise<string> {
   });
   await writeFile(join(stage, 'dist/current.json'), JSON.stringify({ folder: COMPILED, inputs: [] }));
   const manifest = await writeManifest(stage);
-  const licences = await licencesOf(await packagesOf(Object.keys(metafile.inputs)));
-  await writeFile(join(stage, 'THIRD-PARTY-LICENCES.txt'), licences);
+  const packages = await packagesOf(Object.keys(metafile.inputs));
+  await writeFile(join(stage, 'THIRD-PARTY-LICENCES.txt'), await licencesOf(packages));
   await copyFile(join(stage, 'THIRD-PARTY-LICENCES.txt'), join(out, 'THIRD-PARTY-LICENCES.txt'));
-  const parts = await run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], { cwd: ROOT, ...BIG });
-  await writeFile(join(out, `espalier-${manifest.version}.cdx.json`), parts.stdout);
+  await writeFile(join(out, `espalier-${manifest.version}.cdx.json`), await partsOf(packages));
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', out], { cwd: stage, ...BIG });
   return join(out, `espalier-${manifest.version}.tgz`);
 }
@@ -96,44 +95,86 @@ export async function installFor(tarball: string, folder: string, platform: { re
   return join(folder, 'node_modules');
 }
 
-const LICENCE = /^(licen[cs]e|copying|notice)/i;
+interface Parts {
+  readonly components: readonly { readonly name: string }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+  readonly metadata: { readonly component: { readonly 'bom-ref': string } };
+}
 
-/** Returns the packages whose files were compiled in, and those of the studio with what they need, by their folders. */
+/** Writes the list of parts (CycloneDX): what the package depends on, and what the studio was compiled of, which npm counts as tools. */
+async function partsOf(packages: readonly string[]): Promise<string> {
+  const { stdout } = await run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], { cwd: ROOT, ...BIG });
+  const parts = JSON.parse(stdout) as Parts;
+  const listed = new Set(parts.components.map(({ name }) => name));
+  const manifests = await Promise.all(packages.map(async (folder) => manifestOf(folder)));
+  const compiled = manifests
+    .filter(({ name }) => name !== undefined && !listed.has(name))
+    .map(({ name = '', version = '', license = '' }) => ({
+      'bom-ref': `${name}@${version}`,
+      type: 'library',
+      name,
+      version,
+      purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+      licenses: [/ /.test(license) ? { expression: license } : { license: { id: license } }],
+    }));
+  const own = parts.metadata.component['bom-ref'];
+  const dependencies = parts.dependencies.map(({ ref, dependsOn }) => ({
+    ref,
+    dependsOn: ref === own ? [...dependsOn, ...compiled.map((component) => component['bom-ref'])] : dependsOn,
+  }));
+  return `${JSON.stringify({ ...parts, components: [...parts.components, ...compiled], dependencies }, null, 2)}\n`;
+}
+
+async function manifestOf(folder: string): Promise<Readonly<Partial<Record<'name' | 'version' | 'license', string>>>> {
+  return JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8'));
+}
+
+const LICENCE = /^(licen[cs]e|copying|notice)/i;
+/** The LGPL is the GPL with permissions: it asks for both. */
+const LESSER = ['LGPL-3.0.txt', 'GPL-3.0.txt'];
+
+/**
+ * Returns the packages whose files are published, by their folders: those that were compiled in, those that stay packages of
+ * their own with their native parts, and those of the studio; each with what it needs.
+ */
 async function packagesOf(inputs: readonly string[]): Promise<readonly string[]> {
   const compiled = inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);
   const studio = readdirSync(join(ROOT, 'studio'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.tsx?$/.test(name))
+    .filter((name) => /(?<!vite\.config)\.tsx?$/.test(name))
     .flatMap((name) => [...readFileSync(join(ROOT, 'studio', name), 'utf8').matchAll(/from '((?:@[^/']+\/)?[^./'][^/']*)/g)])
     .map(([, name = '']) => `node_modules/${name}`);
   const seen = new Set<string>();
-  const queue = [...studio.filter((folder) => !folder.includes('node:'))];
+  const outside = OUTSIDE.map((name) => `node_modules/${name}`);
+  const queue = [...outside, ...studio.filter((folder) => !folder.includes('node:'))];
   for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
     if (seen.has(folder)) continue;
     const manifest = await readFile(join(ROOT, folder, 'package.json'), 'utf8').catch(() => null);
     if (manifest === null) continue; // nested below another: its name is listed there too
     seen.add(folder);
-    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> };
-    queue.push(...Object.keys(dependencies).map((name) => `node_modules/${name}`));
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(manifest) as Partial<Manifest>;
+    queue.push(...Object.keys({ ...dependencies, ...optionalDependencies }).map((name) => `node_modules/${name}`));
   }
   return [...new Set([...compiled, ...seen])].sort();
 }
 
-/** Returns the texts of the packages' licences, one behind the other. @throws Error for a package that names no licence. */
+/**
+ * Returns the texts of the packages' licences, one behind the other; of libraries under the LGPL what the package says of
+ * them, and the licence, which it does not hold. @throws Error for a package that names no licence.
+ */
 async function licencesOf(folders: readonly string[]): Promise<string> {
-  const texts = await Promise.all(
+  const texts: readonly string[] = await Promise.all(
     folders.map(async (folder) => {
-      const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8')) as Record<
-        string,
-        string
-      >;
+      const { name, version, license } = await manifestOf(folder);
       if (name === undefined) return ''; // a folder of a package, with a manifest of its own for its module format
       if (license === undefined) throw new Error(`${name} names no licence`);
       const files = (await readdir(join(ROOT, folder))).filter((file) => LICENCE.test(file));
       const own = await Promise.all(files.map((file) => readFile(join(ROOT, folder, file), 'utf8')));
+      if (/LGPL/.test(license)) own.push(await readFile(join(ROOT, folder, 'README.md'), 'utf8'));
       return `${name} ${version}: ${license}\n\n${own.map((text) => text.trim()).join('\n\n')}\n`;
     }),
   );
-  return texts.filter((text) => text !== '').join(`\n${'-'.repeat(80)}\n\n`);
+  const copyleft = await Promise.all(LESSER.map((file) => readFile(new URL(file, import.meta.url), 'utf8')));
+  return [...texts.filter((text) => text !== ''), ...copyleft].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 /** The folder of the checkout. */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { childEnvironment } from '../../src/runtime/config.ts';
 import { freePort } from '../../src/runtime/free-port.ts';
 import { ROOT } from './pack-npm.ts';
+import { thisPlatform } from './pack-wheels.ts';
 
 const run = promisify(execFile);
 const LONGEST_MS = 900_000;
@@ -44,10 +45,15 @@ test('the folder holds what is published, whose sums agree, the list of its part
   ]);
   await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: built });
   const parts = JSON.parse(await readFile(await file(/cdx/), 'utf8')) as { components: { name: string }[] };
-  expect(parts.components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'kysely', 'sharp']));
+  const names = parts.components.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['fastify', 'kysely', 'react', 'sharp', `@img/sharp-libvips-${thisPlatform()}`]));
+  expect(names.filter((name) => /^(jest|typescript|vite|playwright-core)$/.test(name))).toEqual([]);
   const licences = await readFile(await file(/LICENCES/), 'utf8');
   for (const name of ['fastify', 'graphql', 'kafkajs', 'react'])
     expect(licences).toMatch(new RegExp(`^${name} \\d.*: MIT$`, 'm'));
+  expect(licences).toMatch(new RegExp(`^@img/sharp-libvips-${thisPlatform()} \\d.*: LGPL-3.0-or-later$`, 'm'));
+  for (const said of ['| libvips       | LGPLv3', 'GNU LESSER GENERAL PUBLIC LICENSE', 'GNU GENERAL PUBLIC LICENSE'])
+    expect(licences).toContain(said);
 });
 
 test(

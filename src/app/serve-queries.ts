@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setPriority, platform as system, tmpdir } from 'node:os';
+import { getPriority, setPriority, platform as system, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -38,7 +38,8 @@ const EXPORT_CONNECTIONS = 5; // an export holds one while it is written; the fi
 const EXPORT_STATEMENT_MS = 600_000; // it counts and sorts all that it holds
 const SNAPSHOT_STATEMENT_MS = 60_000; // its tables have no statistics
 const HEADER_BYTES = 65_536; // an address with a query in it, and who asks
-const NICE = 5; // a third of the processor time of a thread that is as busy
+const NICE = 5; // above that of the process: a third of the processor time of a thread that is as busy
+const MOST_NICE = 19;
 
 /**
  * Answers GraphQL, tables, exports and pages at a port of this machine for the API server, which checks who asks and passes it on
@@ -46,7 +47,8 @@ const NICE = 5; // a third of the processor time of a thread that is as busy
  */
 export async function serveQueries(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   // On Linux a priority is the thread's own: where processors are scarce, health, ingest and leases come before queries.
-  if (system() === 'linux') setPriority(NICE);
+  // Only root may lower the niceness of a process that was started by `nice`.
+  if (system() === 'linux') setPriority(Math.min(getPriority() + NICE, MOST_NICE));
   ignoreOrphanedRejections((reason) => logger.warn('a query failed after its answer', { reason: String(reason) }));
   const { directUrl, log, objects, blobs, config } = platform;
   // Sessions of one's own: a pooler would pass their settings on to others.

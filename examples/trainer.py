@@ -25,6 +25,8 @@ while lease := client.lease(policy, ttl_s=2, wait_s=3):
     try:
         made = lease.ack(weights=digest(lease.base["weights"], own_tokens), backend="example", metrics={"own_tokens": own_tokens})
     except LeaseLost as lost:
-        sys.exit(f"{batch}: dropped, since {lost}")
+        print(f"{batch}: dropped, since {lost}")
+        break
     print(f"{batch}: version {made['version']}", flush=True)
-sys.exit(f"no batch: {lease.why}")
+else:
+    print(f"no batch: {lease.why}")

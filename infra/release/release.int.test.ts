@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { childEnvironment } from '../../src/runtime/config.ts';
-import { freePort } from '../../src/runtime/free-port.ts';
+import { readPage } from '../../src/testing/guides/pages.ts';
+import { readGuide } from '../../src/testing/guides/read-guide.ts';
+import { runGuide } from '../../src/testing/guides/run-guide.ts';
+import { buildRelease, InstalledWheel } from './installed-wheel-testing.ts';
 import { ROOT } from './pack-npm.ts';
 import { thisPlatform } from './pack-wheels.ts';
 
@@ -17,8 +20,7 @@ let built: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'espalier-release-'));
-  built = join(folder, 'release');
-  await run('npm', ['run', '-s', 'release', '--', '--out', built], { cwd: ROOT, maxBuffer: 1 << 26 });
+  built = await buildRelease(join(folder, 'release'));
 }, LONGEST_MS);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -62,7 +64,9 @@ test(
     const empty = join(folder, 'npm');
     await mkdir(empty);
     await writeFile(join(empty, 'package.json'), '{}');
+    const began = Date.now();
     await run('npm', ['install', '--no-audit', '--no-fund', await file(/\.tgz$/)], { cwd: empty });
+    console.log(`npm install took ${Date.now() - began} ms`);
     const { stdout: used } = await run('du', ['-sb', 'node_modules'], { cwd: empty });
     expect(Number.parseInt(used, 10)).toBeLessThan(MOST_BYTES);
     const espalier = (...args: readonly string[]) =>
@@ -87,44 +91,27 @@ test(
 );
 
 test(
-  'pip installs client and server into an empty venv: three lines record a rollout, without the Node of the machine',
+  'pip installs client and server into an empty venv: three lines record a rollout, without Node',
   async () => {
-    const empty = join(folder, 'pip');
-    const venv = join(empty, 'venv');
-    await run('python3', ['-m', 'venv', venv]);
-    const python = join(venv, 'bin/python');
-    const install = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      '--find-links',
-      built,
-      'espalier-rl[server]',
-    ];
-    await run(python, install, { timeout: LONGEST_MS });
-    const decoys = join(empty, 'decoys');
-    await mkdir(decoys);
-    for (const name of ['node', 'npx', 'espalier']) {
-      await writeFile(join(decoys, name), '#!/bin/sh\necho the one of the machine >&2\nexit 97\n');
-      await chmod(join(decoys, name), 0o755);
-    }
-    const env = childEnvironment({ PATH: `${decoys}:${process.env.PATH}`, ESPALIER_HOME: join(empty, 'home'), PYTHONPATH: '' });
-    const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
-    const [, lines = ''] = /^```python\n([\s\S]*?)^```$/m.exec(guide) ?? [];
-    const port = `er.serve(port=${await freePort()})`;
-    const asked = `with ${port}, er.connect() as db:
+    const place = await InstalledWheel.make({ release: built, account: 'own' });
+    try {
+      const at = await place.folderFor('install', 'empty');
+      const own = { adapted: (text: string) => text.replace('er.serve()', 'er.serve(port=0)'), words: {} };
+      await runGuide(readGuide(readPage('guides/install')), at, own);
+      const text = `import espalier_rl as er
+with er.serve(port=0), er.connect() as db:
     db.catch_up(60)
     print(db.query("{ runs { nodes { name totals { rollouts steps } } } }"))
 `;
-    await writeFile(join(empty, 'program.py'), `${lines.replace('er.serve()', port)}${asked}`);
-    const { stdout } = await run(python, ['program.py'], { cwd: empty, env, timeout: LONGEST_MS });
-    expect(stdout).toContain("{'runs': {'nodes': [{'name': 'first', 'totals': {'rollouts': 1, 'steps': 1}}]}}");
-    const command = await run(join(venv, 'bin/espalier'), ['token'], { cwd: empty, env, timeout: LONGEST_MS });
-    expect(command.stdout).toMatch(/^espalier_local_/);
-    const wrong = await run(join(venv, 'bin/espalier'), ['nothing'], { cwd: empty, env }).catch((error: unknown) => error);
-    expect(wrong).toMatchObject({ code: 2 });
+      expect(await runGuide([{ kind: 'python', text }], at, { ...own, adapted: (same) => same })).toEqual([
+        "{'runs': {'nodes': [{'name': 'first', 'totals': {'rollouts': 1, 'steps': 1}}]}}\n",
+      ]);
+      expect(await at.run('espalier token')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^espalier_local_/) });
+      expect(await at.run('espalier nothing')).toMatchObject({ code: 2 });
+      expect(await at.run('node --version')).toMatchObject({ code: 97 });
+    } finally {
+      await place.remove();
+    }
   },
   LONGEST_MS,
 );

@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parents[2] / "docs/guides/export.md"
 
 class Pictures(unittest.TestCase):
     def test_the_block_of_the_guide_reads_the_pictures_next_to_a_file(self):
-        [block] = [each for each in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL) if "cast_column" in each]
+        [block] = [each for each in re.findall(r"```python run\n(.*?)```", GUIDE.read_text(), re.DOTALL) if "cast_column" in each]
         home = os.getcwd()
         self.addCleanup(os.chdir, home)
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pack } from '../events/packed.ts';
 import { childEnvironment } from '../runtime/config.ts';
@@ -48,14 +47,6 @@ async function runPython(script: string): Promise<string> {
 (found.kind === 'found' ? describe : describe.skip)(
   `analysis in Python (${found.kind === 'found' ? found.versions : `skipped: ${found.reason}`})`,
   () => {
-    test('the blocks of the guide run as they are written', async () => {
-      const guide = await readFile('docs/guides/analyse-in-python.md', 'utf8');
-      const blocks = [...guide.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
-      expect(blocks.length).toBeGreaterThan(0);
-      const said = await runPython([`RUN = "${run}"`, ...blocks].join('\n'));
-      expect(said).toMatch(/planks\s+1\.0\s+0\.0/); // one that failed, with return 0
-    });
-
     test('tables, views and the tail of a run show what is on record', async () => {
       const ids = JSON.stringify({ run, tree: tree.treeId, sampled, a: walks[0]?.rolloutId, b: walks[1]?.rolloutId });
       const said = await runPython(`

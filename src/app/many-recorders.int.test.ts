@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -133,18 +132,6 @@ with er.run("fact", key="fact", policy="q@1", config={"a": 1}) as first:
     const { nodes } = (await ask()).runs;
     expect(nodes.find(({ name }) => name === 'named')?.outcome).toBe('cancelled');
     expect(nodes.find(({ name }) => name === 'fact')?.trees.nodes).toHaveLength(2);
-  }, 60_000);
-
-  test('the lines of the guide record one member of a group, and the run ends when they have left it', async () => {
-    const page = await readFile(join(ROOT, 'docs/guides/record-from-python.md'), 'utf8');
-    const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
-    const { stderr, code } = await python('-c', block);
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-    const swarm = async () => (await ask()).runs.nodes.find(({ name }) => name === 'swarm');
-    await until(async () => (await swarm())?.outcome === 'completed');
-    const recorded = await swarm();
-    expect(recorded?.totals).toEqual({ trees: 1, rollouts: 1, steps: 1 });
-    expect(recorded?.trees.nodes[0]).toMatchObject({ plannedRollouts: 4, closedAt: null }); // three members are another's
   }, 60_000);
 
   test('feedback of a program, by the ids that its client returned, is in force when the call returns', async () => {

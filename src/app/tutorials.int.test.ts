@@ -46,10 +46,8 @@ async function declare(policy: string, body: object) {
     expect((await python('record_groups.py', 'my policy')).stdout).toMatch(/^\{"accepted":42,"appended":42,/);
     const { stdout, stderr } = await python('trainer.py', 'my policy');
     const batch = (ordinal: number) => `batch ${ordinal} of 4 samples, 8 tokens: version ${ordinal + 1}\n`;
-    expect(stdout).toBe(batch(0) + batch(1));
-    expect(stderr).toBe(
-      'no batch: 0 of 2 groups of the next batch are ready, and every run that feeds it is over: record more groups\n',
-    );
+    const over = 'no batch: 0 of 2 groups of the next batch are ready, and every run that feeds it is over: record more groups\n';
+    expect([stdout, stderr]).toEqual([batch(0) + batch(1) + over, '']);
     expect(await readLedgers(installation.platform.database.db, ['my policy'])).toMatchObject([
       { produced: 8, trained: 8, difference: 0 },
     ]);

@@ -59,19 +59,6 @@ print(json.dumps(c.graphql(${JSON.stringify(query)})))`,
 }
 
 describe('a program that records by the Python client', () => {
-  test('the ten lines of the tutorial come to two trees of eight rollouts', async () => {
-    await startServer();
-    const page = await readFile(join(ROOT, 'docs/tutorials/record-your-own-agent.md'), 'utf8');
-    const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
-    const [stdout, stderr, code] = await record(block).said;
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`http://127.0.0.1:${port}`);
-    const asked =
-      '{ runs { nodes { name outcome totals { trees closedTrees rollouts terminated successes steps meanReturn } } } }';
-    const totals = { trees: 2, closedTrees: 2, rollouts: 16, terminated: 16, successes: 16, steps: 16, meanReturn: 1 };
-    expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
-  });
-
   test('a step of megabytes is on record whole, whether in a text, a picture or tokens, and so is what is recorded behind it', async () => {
     await startServer();
     const script = `import os, struct, zlib, espalier_rl as er

@@ -102,7 +102,7 @@ const MEMBERS = 4;
         fileURLToPath(new URL('../../../docs/tutorials/bring-your-own-trainer.md', import.meta.url)),
         'utf8',
       );
-      const [, trainer = ''] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
+      const [, trainer = ''] = /^```python run\n([\s\S]*?)^```$/m.exec(page) ?? [];
       const train = (text: string) => runTrainer(home, text, server.url);
       const once = trainer.replace('updates=2', 'updates=1');
       expect(await train(once)).toEqual({ signal: null, stderr: '' });

@@ -2,7 +2,8 @@
 export type GuideStep =
   | { readonly kind: 'create'; readonly path: string; readonly text: string }
   | { readonly kind: 'edit'; readonly path: string; readonly hunks: readonly Hunk[] }
-  | { readonly kind: 'run'; readonly command: string; readonly output: string };
+  | { readonly kind: 'run'; readonly command: string; readonly output: string }
+  | { readonly kind: 'python'; readonly text: string };
 
 /** A place of a file as it was and as it becomes. */
 export interface Hunk {
@@ -11,17 +12,35 @@ export interface Hunk {
 }
 
 const FENCE = /^```(\w+)(?: (.*))?\n([\s\S]*?)^```$/gm;
+const NOT_RUN = /^# not run by a test: (.*)\n/;
+const ANYTHING = '…';
 
 /**
  * Reads the blocks of a guide: `file=PATH` is a new file, a `diff` changes one, `console run` holds commands with what they
- * print. A block of another kind is for the eye.
+ * print, `sh run` a script, `python run` a program. A block of another kind is for the eye.
  */
 export function readGuide(markdown: string): readonly GuideStep[] {
   return [...markdown.matchAll(FENCE)].flatMap(([, language = '', info = '', text = '']): readonly GuideStep[] => {
     const path = /^file=(\S+)$/.exec(info)?.[1];
     if (path !== undefined) return [{ kind: 'create', path, text }];
     if (language === 'diff') return [readDiff(text)];
-    return language === 'console' && info === 'run' ? readConsole(text) : [];
+    if (info !== 'run') return [];
+    if (language === 'console') return readConsole(text);
+    return language === 'python' ? [{ kind: 'python', text }] : [{ kind: 'run', command: text.trimEnd(), output: ANYTHING }];
+  });
+}
+
+/** A block of a page that no test runs, with the reason that its first line gives. */
+export interface BlockNotRun {
+  readonly line: string;
+  readonly reason: string;
+}
+
+/** Returns the blocks that say of themselves that no test runs them, each with its first line after that. */
+export function blocksNotRun(markdown: string): readonly BlockNotRun[] {
+  return [...markdown.matchAll(FENCE)].flatMap(([, , , text = '']) => {
+    const reason = NOT_RUN.exec(text)?.[1];
+    return reason === undefined ? [] : [{ reason, line: text.replace(NOT_RUN, '').split('\n', 1)[0] ?? '' }];
   });
 }
 

@@ -1,0 +1,3 @@
+import { describeDrill } from './backup-drill.contract.ts';
+
+describeDrill('with the log in Postgres', async () => undefined);

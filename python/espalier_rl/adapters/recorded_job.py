@@ -26,7 +26,7 @@ class RecordedJob:
         except Exception as error:
             self.failed(error)
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: BaseException) -> None:
         """Counts an error; the first one is a warning."""
         with self._counting:
             self.errors += 1

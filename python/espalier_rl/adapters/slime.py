@@ -13,6 +13,7 @@ import pickle
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def _arrays() -> list[Any]:
     """Returns what a dump needs that holds arrays of numpy, such as routed experts."""
     try:
         import numpy as np
-        from numpy._core.multiarray import _reconstruct  # type: ignore[attr-defined]
+
+        _reconstruct = import_module("numpy._core.multiarray")._reconstruct
     except ImportError:  # no numpy, or one before 2.0
         return []
     return [_reconstruct, np.ndarray, np.dtype, *(type(np.dtype(each)) for each in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"))]

@@ -482,7 +482,7 @@ export const VARIABLES = {
   OTEL_SDK_DISABLED: { rule: z.string(), unset: 'as OTEL_TRACES_EXPORTER says', about: 'true leaves tracing off' },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     rule: url(['http:', 'https:']),
-    unset: 'http://localhost:4318',
+    unset: '`http://localhost:4318`',
     about: 'collector of spans, to which /v1/traces is added',
   },
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../runtime/make-folder.ts';
 
 /** Writes a file whole and durably: beside its place, then renamed. Folders are made. */
 export async function writeWhole(path: string, write: (draft: string) => Promise<void>): Promise<void> {
   const parent = dirname(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const made = await mkdir(parent, { recursive: true });
+  const made = await makeFolder(parent);
   try {
     await write(draft);
     await rename(draft, path);

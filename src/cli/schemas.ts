@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { protocolSchemas } from '../environments/server/protocol-schemas.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
-import { makeFolder } from '../platform/make-folder.ts';
+import { makeFolder } from '../runtime/make-folder.ts';
 import { experimentSchema } from '../usecases/experiment/declaration/experiment.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { print } from './terminal.ts';

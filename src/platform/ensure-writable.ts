@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from '../runtime/make-folder.ts';
 
 /** A folder of the configuration cannot be used. */
 export class FolderUnusable extends Error {

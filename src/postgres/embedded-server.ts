@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../runtime/make-folder.ts';
 import { rest } from '../runtime/retry.ts';
 import { EmbeddedServerError, folderError, outputError } from './embedded-server-error.ts';
 import { type Durability, urlOf } from './embedded-server-folder.ts';
@@ -30,7 +31,7 @@ export async function startEmbeddedPostgres(options: {
   readonly durability?: Durability;
 }): Promise<EmbeddedPostgres> {
   try {
-    await mkdir(options.folder, { recursive: true });
+    await makeFolder(options.folder);
     const folder = await realpath(options.folder);
     return await attach(folder, options.durability ?? 'fsync');
   } catch (error) {

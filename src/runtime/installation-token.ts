@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * The token of an installation: what a program on this machine shows a server on loopback, so that other accounts of the machine
@@ -86,7 +87,7 @@ async function readToken(home: string): Promise<string | undefined> {
 async function writeDraft(home: string): Promise<string> {
   const draft = `${tokenFile(home)}.${process.pid}-${randomBytes(4).toString('hex')}`;
   try {
-    await mkdir(dirname(draft), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(draft), 0o700);
     await writeFile(draft, `espalier_local_${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     throw unusable(home, error);

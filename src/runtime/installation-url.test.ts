@@ -23,3 +23,7 @@ test('each server of an installation is written down until it ends, the newest l
   await again();
   expect(await readdir(home)).toEqual([]);
 });
+
+test('a home that nobody can make is refused, and not waited for', async () => {
+  await expect(publishUrl('/proc/espalier', 'http://127.0.0.1:4000')).rejects.toMatchObject({ code: 'ENOENT' });
+});

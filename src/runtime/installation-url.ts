@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * Writes down where an installation is served, for programs of this machine that name no server: a line for each server, the newest last. Returns
@@ -8,7 +9,7 @@ import { join } from 'node:path';
  */
 export async function publishUrl(home: string, url: string): Promise<() => Promise<void>> {
   const file = join(home, 'url');
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeFolder(home, 0o700);
   const others = async () =>
     (await readFile(file, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '' && line !== url);
   const write = async (urls: readonly string[]) => {

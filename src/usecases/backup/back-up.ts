@@ -10,7 +10,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { formatPosition } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
-import { makeFolder } from '../../platform/make-folder.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { installationIdentity } from '../../postgres/log-identity.ts';
 import { tryOwnWork } from '../../postgres/own-work.ts';

@@ -6,7 +6,7 @@ import { newId } from '../../events/new-id.ts';
 import type { EventLog, StoredRecord } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import { readRecords } from '../../log/read-records.ts';
-import { makeFolder } from '../../platform/make-folder.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyWrapping } from '../../postgres/key-wrapping.ts';

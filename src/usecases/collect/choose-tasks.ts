@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { EnvironmentKind, TaskTraits } from '../../environments/environment.ts';
-import { makeFolder } from '../../platform/make-folder.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 
 export interface TaskChoice {
   readonly alias: string;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { encodeWeights, type LinearWeights } from '../../policies/linear/weights.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 
 export interface WeightsFile {
   readonly path: string;
@@ -14,7 +15,7 @@ export interface WeightsFile {
  * Writes weights into a folder under their digest, whole or not at all: who is killed leaves no file of that name that is cut.
  */
 export async function writeWeights(folder: string, weights: LinearWeights): Promise<WeightsFile> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const bytes = encodeWeights(weights);
   const digest = sha256Hex(bytes);
   const path = join(folder, `${digest}.espw`);

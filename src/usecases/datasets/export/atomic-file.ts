@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { openSha256 } from '../../../digest/sha256.ts';
+import { makeFolder } from '../../../runtime/make-folder.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 import { manifestPath } from './manifest.ts';
 
@@ -145,7 +146,7 @@ export function cannotWrite(path: string, cause: unknown): DatasetError {
 export async function publishWithManifest(file: AtomicFile, manifest: string, existing: Existing): Promise<void> {
   const path = manifestPath(file.path);
   const folder = dirname(path);
-  const made = await mkdir(folder, { recursive: true }).catch((cause) => {
+  const made = await makeFolder(folder).catch((cause) => {
     throw cannotWrite(path, cause);
   });
   const manifestFile = await AtomicFile.open(path, existing);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { open, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
@@ -7,6 +7,7 @@ import { type Picture, PictureUndrawable, pictureReader } from '../../../project
 import { occurrencesOf, readImagesShown } from '../../../projections/images/read-history-images.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PromptContents } from '../../../projections/trajectories/select-trajectories.ts';
+import { makeFolder } from '../../../runtime/make-folder.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 import { type Existing, refuseExisting, syncFolder } from './atomic-file.ts';
 
@@ -111,7 +112,7 @@ export class PictureFolder {
   async keep({ id, png }: Pick<Picture, 'id' | 'png'>): Promise<string> {
     if (!this.#kept.has(id)) {
       await this.#writing(async () => {
-        await mkdir(this.#partial, { recursive: true });
+        await makeFolder(this.#partial);
         const file = await open(join(this.#partial, `${id}.png`), 'w');
         await writeFile(file, png)
           .then(() => file.sync())
@@ -129,7 +130,7 @@ export class PictureFolder {
       const there = await stat(this.#path).catch(() => undefined);
       if (there) await rename(this.#path, aside);
       if (this.#kept.size > 0) {
-        await mkdir(dirname(this.#path), { recursive: true });
+        await makeFolder(dirname(this.#path));
         await rename(this.#partial, this.#path);
         await syncFolder(dirname(this.#path));
       }

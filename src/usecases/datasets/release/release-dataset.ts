@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Appender, Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
@@ -14,6 +14,7 @@ import {
 import { type DatasetRecord, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
 import { readPromptContents, readSelectedOfTree } from '../../../projections/trajectories/select-trajectories.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { makeFolder } from '../../../runtime/make-folder.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { jsonLine } from '../export/json-line.ts';
 import { manifestPath } from '../export/manifest.ts';
@@ -210,7 +211,7 @@ export function manifestOf(release: RecordedRelease): RowManifest {
 /** Writes the manifest of a release next to its file again: one that was just made of the same content names another moment. */
 async function restoreManifest(out: string, manifest: RowManifest): Promise<void> {
   const path = manifestPath(out);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   await writeFile(`${path}.restored`, `${JSON.stringify(manifest, null, 2)}\n`);
   await rename(`${path}.restored`, path);
 }

@@ -5,7 +5,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { refuseThresholds, THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { positionAfter } from '../../../log/position.ts';
 import { CODE_VERSION } from '../../../platform/code-version.ts';
-import { makeFolder } from '../../../platform/make-folder.ts';
+import { makeFolder } from '../../../runtime/make-folder.ts';
 import { openAppender } from '../../../platform/open-appender.ts';
 import { parseJudgeText } from '../../../policies/judge.ts';
 import { type DatasetRecord, readDatasetsById, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, stat } from 'node:fs/promises';
+import { mkdtemp, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cutFront } from '../../../domain/text/cut-text.ts';
 import { type PolicySpec, parsePolicySpec } from '../../../policies/policy-spec.ts';
 import { childEnvironment } from '../../../runtime/config.ts';
+import { makeFolder } from '../../../runtime/make-folder.ts';
 import { manifestPath } from '../../datasets/export/manifest.ts';
 
 /** A program of somebody else's that trains. */
@@ -56,7 +57,7 @@ export async function runTrainer(
   signal: AbortSignal,
 ): Promise<{ readonly spec: PolicySpec; readonly out: string }> {
   signal.throwIfAborted();
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const out = await mkdtemp(join(folder, 'attempt-'));
   const logFile = join(out, 'trainer.log');
   const ending = await execute(command, variablesOf(task, out), { logFile, timeoutMs, signal });

@@ -34,7 +34,8 @@ export async function openS3Objects(options: Bucket): Promise<ObjectStore> {
   const client = new sdk.S3Client(clientOptions(options));
   const keyOf = (name: string) => `${prefix === '' ? '' : `${prefix}/`}${objectName(name)}`;
   const lockOf = (name: string) => `removing/${name}`;
-  const { attempt, present } = faultsOf(options);
+  let isChecked = false;
+  const { attempt, present } = faultsOf(options, () => isChecked);
 
   const head = (name: string): Promise<StoredObject | undefined> =>
     present(async () => {
@@ -135,6 +136,7 @@ export async function openS3Objects(options: Bucket): Promise<ObjectStore> {
     place: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
     async check() {
       await attempt(() => client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 })));
+      isChecked = true;
     },
     async put(name, bytes, existing) {
       if (existing === 'replace') await replace(name, bytes);
@@ -220,14 +222,17 @@ class AlreadyStored extends Error {
   override readonly name = 'AlreadyStored';
 }
 
-/** Turns what the SDK throws into the errors of the port. `present` takes a missing object for undefined. */
-function faultsOf({ bucket, endpoint }: Pick<Bucket, 'bucket' | 'endpoint'>) {
+/**
+ * Turns what the SDK throws into the errors of the port. `present` takes a missing object for undefined. @param hadCredentials
+ * whether a request was accepted before: if credentials are missing then, what hands them out is away.
+ */
+function faultsOf({ bucket, endpoint }: Pick<Bucket, 'bucket' | 'endpoint'>, hadCredentials: () => boolean) {
   const where = endpoint === null ? `the bucket ${bucket}` : `the bucket ${bucket} at ${new URL(endpoint).host}`;
   async function attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw named(where, error);
+      throw named(where, error, hadCredentials());
     }
   }
   async function present<T>(work: () => Promise<T>): Promise<T | undefined> {
@@ -235,13 +240,13 @@ function faultsOf({ bucket, endpoint }: Pick<Bucket, 'bucket' | 'endpoint'>) {
       return await work();
     } catch (error) {
       if (statusOf(error) === 404 && ABSENT.has(codeOf(error))) return undefined;
-      throw named(where, error);
+      throw named(where, error, hadCredentials());
     }
   }
   return { attempt, present };
 }
 
-function named(where: string, error: unknown): unknown {
+function named(where: string, error: unknown, hadCredentials: boolean): unknown {
   if (error instanceof ObjectsRefused || error instanceof ObjectsUnreachable) return error;
   const [code, status] = [codeOf(error), statusOf(error)];
   if (status === 412 || code === 'ConditionalRequestConflict') return new AlreadyStored(where);
@@ -253,15 +258,15 @@ function named(where: string, error: unknown): unknown {
     return refused('bucket', 'set AWS_REGION to the region of the bucket');
   if (CREDENTIALS.test(code))
     return refused('login', 'correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the files with them');
+  const unreachable = () => new ObjectsUnreachable(`${where} does not respond: ${textOf(error)}`, { cause: error });
+  if (INTERRUPTED.has(code) || (code === 'CredentialsProviderError' && hadCredentials)) return unreachable();
   if (code === 'CredentialsProviderError')
     return refused('login', 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the process a profile or role');
   if (code === 'RequestTimeTooSkewed') return refused('login', 'set the clock of this machine');
   if (status === 401 || status === 403) return refused('request', `grant ${RIGHTS}`);
   if (status === 501 || status === 400) return refused('request', 'this store does not do what is needed of it');
   if (status === undefined || status >= 500 || status === 404 || status === 408 || status === 409 || status === 429)
-    return isOwnError(error, status)
-      ? error
-      : new ObjectsUnreachable(`${where} does not respond: ${textOf(error)}`, { cause: error });
+    return isOwnError(error, status) ? error : unreachable();
   return error;
 }
 
@@ -271,6 +276,8 @@ export const RIGHTS =
 
 const REGION = new Set(['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException']);
 const CREDENTIALS = /^(InvalidAccessKeyId|SignatureDoesNotMatch|(Expired|Invalid)Token(Exception)?|\w*UserNotFound)$/;
+/** A request did not arrive whole: these have the status 400, as refusals do. */
+const INTERRUPTED = new Set(['RequestTimeout', 'IncompleteBody']);
 const ABSENT = new Set(['NoSuchKey', 'NotFound']);
 
 /** An error of this program, and none of a connection: those have codes, or are those of the SDK. */

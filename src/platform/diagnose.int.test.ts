@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '../runtime/config.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { startSimpleS3Server } from '../testing/simple-s3-server.ts';
 import { diagnose } from './diagnose.ts';
 import type { Platform } from './open-platform.ts';
 
@@ -63,3 +64,24 @@ test('folders and the master key are looked at first', async () => {
     expect.stringMatching(/^master key failed: .*holds no key of 64 hexadecimal digits/),
   ]);
 });
+
+test.each(['kept', 'ignored'] as const)(
+  'a store by which the condition of a put is %s passes, or is named',
+  async (condition) => {
+    const server = await startSimpleS3Server(condition);
+    try {
+      const steps = await stepsOf('objects', {
+        ESPALIER_OBJECTS: 's3://simple',
+        AWS_ENDPOINT_URL_S3: server.bucket.endpoint ?? '',
+        AWS_ACCESS_KEY_ID: 'id',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+      });
+      const write = steps.find((step) => step.startsWith('write'));
+      expect(write).toMatch(
+        condition === 'kept' ? /^write ok: / : /^write failed: .* replaces an object that is written under the/,
+      );
+    } finally {
+      await server.close();
+    }
+  },
+);

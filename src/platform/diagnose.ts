@@ -106,6 +106,9 @@ async function masterKey(file: string | null): Promise<string> {
   return file;
 }
 
+const SKEW_MS = 10_000;
+const OTHER = Buffer.from('other content');
+
 async function diagnoseBucket(bucket: Bucket): Promise<readonly Finding[]> {
   const objects = await openS3Objects(bucket);
   const name = `doctor/${newId()}`;
@@ -144,7 +147,15 @@ async function diagnoseBucket(bucket: Bucket): Promise<readonly Finding[]> {
         'write',
         async () => {
           await objects.put(name, bytes, 'keep');
-          await objects.put(name, bytes, 'keep');
+          const skewMs = Math.abs(Date.now() - ((await objects.stat(name))?.putAt ?? Number.NaN));
+          // a put that keeps sends an object again by its age
+          if (!(skewMs < SKEW_MS))
+            return { warning: `the clocks of ${objects.place} and of this machine differ by ${Math.round(skewMs / 1_000)} s` };
+          await objects.put(name, OTHER, 'keep');
+          if (OTHER.equals((await objects.get(name)) ?? bytes))
+            throw new Error(
+              `${objects.place} replaces an object that is written under the condition that there is none (If-None-Match: *); use a store or a version of it that keeps this condition`,
+            );
           return 'an object, under the condition that there is none';
         },
       ],

@@ -38,6 +38,11 @@ export function isLeaderless(error: unknown): boolean {
   return ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE'].includes(rootOf(error).type ?? '');
 }
 
+/** Returns whether a send certainly wrote nothing: the broker that was asked does not lead the partition, or nobody was asked yet. */
+export function isUnsent(error: unknown): boolean {
+  return isLeaderless(error) || isUnknownTopic(error) || rootOf(error).name === 'KafkaJSMetadataNotLoaded';
+}
+
 /** Returns whether kafkajs lost the answer to a request for offsets to another one that it made at the same time (#461). */
 export function isLostAnswer(error: unknown): boolean {
   return /^Cannot destructure property 'partitions' of '\w+\.pop\(\.\.\.\)'/.test(rootOf(error).message);

@@ -3,7 +3,7 @@ import { CompressionTypes, type Kafka, type Message, Partitioners, type Producer
 import { retry } from '../runtime/retry.ts';
 import type { QueuedRecord } from './append-queue.ts';
 import { LogError } from './event-log.ts';
-import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { isTransient, isUnknownTopic, isUnsent, toLogError } from './kafka-log-errors.ts';
 import { RECEIVED_AT } from './kafka-log-slices.ts';
 
 export interface KafkaProducerOptions {
@@ -11,6 +11,8 @@ export interface KafkaProducerOptions {
   readonly compression: 'none' | 'gzip';
   /** How long one send is tried, ms. */
   readonly deliveryMs: number;
+  /** Whether a send is made again whose answer was lost: it may be in the log. */
+  readonly resends: 'lost answers' | 'refused ones';
 }
 
 const RETRY_MS = 500; // on top of the client's own retries, which take seconds
@@ -21,7 +23,8 @@ const UNSENT_MS = 200;
 /**
  * Sends records and tries again until they are durable. Called for one send at a time (the queue sees to it), so a retry cannot
  * overtake a later send. A send whose answer was lost is sent again: records may be doubled, never lost or reordered, and readers
- * recognise an event by its id. (kafkajs's idempotent mode is avoided: it can lose its sequence numbers for good, #598, #1005.)
+ * recognise an event by its id. With `refused ones` only what a broker certainly did not take is sent again. (kafkajs's idempotent
+ * mode is avoided: it can lose its sequence numbers for good, #598, #1005.)
  */
 export class KafkaProducer {
   readonly #options: KafkaProducerOptions;
@@ -35,6 +38,7 @@ export class KafkaProducer {
       allowAutoTopicCreation: false,
       metadataMaxAge: METADATA_MS,
       idempotent: false,
+      ...(options.resends === 'lost answers' ? {} : { retry: { retries: 0 } }),
       createPartitioner: Partitioners.DefaultPartitioner,
     });
   }
@@ -60,7 +64,9 @@ export class KafkaProducer {
     await retry(sendMissing, {
       pauseMs: RETRY_MS,
       again: ({ error, elapsedMs }) => {
-        if (!isTransient(error) || isUnknownTopic(error) || this.#hurry || elapsedMs > this.#options.deliveryMs)
+        const mayRepeat =
+          this.#options.resends === 'lost answers' ? isTransient(error) && !isUnknownTopic(error) : isUnsent(error);
+        if (!mayRepeat || this.#hurry || elapsedMs > this.#options.deliveryMs)
           throw toLogError(error, this.#options.brokers, `appending ${missing().length} records`);
         return true;
       },

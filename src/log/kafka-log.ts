@@ -25,7 +25,7 @@ import {
   isWithoutCoordinator,
   toLogError,
 } from './kafka-log-errors.ts';
-import { KafkaProducer } from './kafka-log-producer.ts';
+import { KafkaProducer, type KafkaProducerOptions } from './kafka-log-producer.ts';
 import { clientSecurity } from './kafka-log-security.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
 import { checkTopics, readAssignments, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
@@ -80,6 +80,8 @@ class KafkaLog implements EventLog {
   readonly #admin: Admin;
   readonly #options: KafkaLogOptions;
   readonly #producer: KafkaProducer;
+  /** Offsets are given to what is restored: no record may be doubled. */
+  readonly #restorer: KafkaProducer;
   readonly #queue: AppendQueue;
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
@@ -91,11 +93,13 @@ class KafkaLog implements EventLog {
     this.#kafka = kafka;
     this.#admin = admin;
     this.#options = options;
-    this.#producer = new KafkaProducer(kafka, {
+    const sending: Omit<KafkaProducerOptions, 'resends'> = {
       brokers: options.brokers,
       compression: options.compression ?? 'none',
       deliveryMs: options.deliveryMs ?? 120_000,
-    });
+    };
+    this.#producer = new KafkaProducer(kafka, { ...sending, resends: 'lost answers' });
+    this.#restorer = new KafkaProducer(kafka, { ...sending, resends: 'refused ones' });
     this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#producer.send(records) });
   }
 
@@ -143,7 +147,7 @@ class KafkaLog implements EventLog {
     await this.#partitionsOf([topic]);
     await this.#restoring(async () => {
       for (const sent of sendsOf(batch)) {
-        const offsets = await this.#producer.send(sent);
+        const offsets = await this.#restorer.send(sent);
         const at = offsets.findIndex((offset, i) => offset !== sent[i]?.offset);
         if (at === -1) continue;
         const place = `${topic}.${partition}`;
@@ -231,6 +235,7 @@ class KafkaLog implements EventLog {
 
   async #close(): Promise<void> {
     this.#producer.hurry();
+    this.#restorer.hurry();
     const subscriptions = await Promise.allSettled(this.#subscriptions);
     const parts: ClosingPart[] = subscriptions.map((result) => ({
       what: 'a subscription',
@@ -245,6 +250,7 @@ class KafkaLog implements EventLog {
       // them then without a word to who waits.
       await Promise.all([
         closeOrLeave({ what: 'the producer', close: () => this.#producer.close() }, this.#options),
+        closeOrLeave({ what: 'the producer of restores', close: () => this.#restorer.close() }, this.#options),
         closeOrLeave({ what: 'the administrator', close: () => this.#admin.disconnect() }, this.#options),
       ]);
     }

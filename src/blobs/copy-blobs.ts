@@ -31,8 +31,10 @@ export async function copyBlobs(from: ObjectStore, to: ObjectStore, { signal, on
   let [blobs, present, copied, bytes] = [0, 0, 0, 0];
   const damaged: string[] = [];
   const soFar = (): CopiedBlobs => ({ blobs, present, copied, bytes, damaged });
+  let hasFailed = false;
   const copyOne = async (name: string): Promise<void> => {
     signal.throwIfAborted();
+    if (hasFailed) return;
     const content = await readUnlessLost(source, name);
     if (content === null) damaged.push(name);
     else {
@@ -44,22 +46,28 @@ export async function copyBlobs(from: ObjectStore, to: ObjectStore, { signal, on
   };
   const inTurn = limitOf(AT_ONCE);
   const running = new Set<Promise<void>>();
-  for await (const blob of source.list()) {
-    signal.throwIfAborted();
-    blobs++;
-    if (sizes.get(blob.name) === blob.bytes) {
-      present++;
-      continue;
+  try {
+    for await (const blob of source.list()) {
+      signal.throwIfAborted();
+      blobs++;
+      if (sizes.get(blob.name) === blob.bytes) {
+        present++;
+        continue;
+      }
+      const work = inTurn(() => copyOne(blob.name));
+      running.add(work);
+      void work.then(
+        () => running.delete(work),
+        () => undefined, // the wait below throws it
+      );
+      if (running.size >= AHEAD) await Promise.race(running);
     }
-    const work = inTurn(() => copyOne(blob.name));
-    running.add(work);
-    void work.then(
-      () => running.delete(work),
-      () => undefined, // the wait below throws it
-    );
-    if (running.size >= AHEAD) await Promise.race(running);
+    await Promise.all(running);
+  } catch (error) {
+    hasFailed = true;
+    await Promise.allSettled(running); // the next attempt has none beside it
+    throw error;
   }
-  await Promise.all(running);
   return soFar();
 }
 

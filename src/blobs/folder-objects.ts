@@ -105,7 +105,7 @@ async function touch(path: string, bytes: Uint8Array): Promise<void> {
 
 /** Finds what a process that was stopped or killed was about to delete: it is the object until it is gone. */
 async function findAside(path: string): Promise<string | undefined> {
-  const names = await readdir(dirname(path)).catch(() => []);
+  const names = (await orAbsent(readdir(dirname(path)))) ?? [];
   const aside = names.find((name) => name.startsWith(`${basename(path)}.`) && name.endsWith(ASIDE));
   return aside === undefined ? undefined : join(dirname(path), aside);
 }
@@ -117,7 +117,7 @@ interface FoundFile {
 }
 
 async function filesBelow(root: string, below: string): Promise<readonly FoundFile[]> {
-  const entries = await readdir(join(root, below), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = (await orAbsent(readdir(join(root, below), { recursive: true, withFileTypes: true }))) ?? [];
   return entries.flatMap((entry) => {
     if (!entry.isFile()) return [];
     const path = join(entry.parentPath, entry.name);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../runtime/make-folder.ts';
 
@@ -18,6 +18,14 @@ export async function writeWhole(path: string, write: (draft: string) => Promise
   await sync(parent);
   // New folders are durable once their parents are synced: two levels at most, below the root of the store.
   if (made !== undefined) for (const above of [dirname(parent), dirname(dirname(parent))]) await sync(above);
+}
+
+/** Copies a file, which may be larger than the memory, whole and durably. */
+export function copyWhole(from: string, path: string): Promise<void> {
+  return writeWhole(path, async (draft) => {
+    await copyFile(from, draft);
+    await sync(draft);
+  });
 }
 
 /** Writes a new file and waits until it is on disk. */

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
@@ -10,13 +10,21 @@ import { TOPICS } from '../../events/catalogue.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { parsePosition } from '../../log/position.ts';
 import { TABLES_BESIDE_LOG } from '../../postgres/tables-beside-log.ts';
-import { limitOf } from '../../runtime/limit.ts';
+import { forEachOf } from '../../runtime/limit.ts';
 
 const FORMAT = 'espalier-backup/1';
 const MANIFEST = 'manifest.json';
+/** Written first, and removed by the end: a folder without a manifest is a backup's by it. */
+const MARKER = 'backup-begun';
 export const OWNER_ONLY = 0o600;
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
+/** A file below the folder of checkpoints; it stays there wherever it is restored. */
+const checkpointFile = z.string().refine((name) => {
+  const [checkpoint, ...path] = name.split('/');
+  const isPart = (part: string) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0');
+  return digest.safeParse(checkpoint).success && path.length > 0 && path.every(isPart);
+}, 'names no file of a checkpoint');
 const count = z.int().min(0);
 const file = { sha256: digest, bytes: count };
 
@@ -35,7 +43,7 @@ const entrySchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('blob'), ...file }),
   /** A file of a checkpoint of a language model, by its name below the folder of checkpoints. */
-  z.strictObject({ kind: z.literal('checkpoint'), name: z.string().regex(/^[0-9a-f]{64}(\/[\w.-]*\w[\w.-]*)+$/), ...file }),
+  z.strictObject({ kind: z.literal('checkpoint'), name: checkpointFile, ...file }),
   z.strictObject({ kind: z.literal('table'), table: z.enum(TABLES_BESIDE_LOG), rows: count, ...file }),
 ]);
 export type BackupEntry = z.infer<typeof entrySchema>;
@@ -113,13 +121,16 @@ function parseManifest(folder: string, text: string): BackupManifest {
   return parsed.data;
 }
 
-/** Writes list and manifest; the backup is the new one from the moment when the manifest is replaced. */
+/**
+ * Writes list and manifest; the backup is the new one from the moment when the manifest is replaced. @throws ZodError for an entry
+ * that could not be read again.
+ */
 export async function commitBackup(
   folder: string,
   manifest: Omit<BackupManifest, 'format' | 'files'>,
   entries: readonly BackupEntry[],
 ): Promise<void> {
-  const list = await promisify(gzip)(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  const list = await promisify(gzip)(entries.map((entry) => `${JSON.stringify(entrySchema.parse(entry))}\n`).join(''));
   const files = sha256Hex(list);
   await writeWhole(listPath(folder, files), (draft) => writeSynced(draft, list));
   const whole: BackupManifest = { format: FORMAT, ...manifest, files };
@@ -128,21 +139,41 @@ export async function commitBackup(
 }
 
 const FOLDERS = ['log', 'blobs', 'checkpoints', 'tables'];
-const OWN = /^(files-[0-9a-f]{64}\.gz|manifest\.json)(\.[0-9a-f]{12})?$/;
+/** The files that a backup writes, and their drafts. */
+const OWN = new RegExp(
+  `^(${[
+    'manifest\\.json',
+    MARKER,
+    'files-[0-9a-f]{64}\\.gz',
+    'log/[\\w.-]+/\\d+/\\d+-\\d+-[0-9a-f]{64}\\.gz',
+    '(blobs|checkpoints)/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}',
+    'tables/\\w+-[0-9a-f]{64}\\.gz',
+  ].join('|')})(\\.[0-9a-f]{12})?$`,
+);
 
-/** Refuses a folder that holds other files, which a backup would be mixed with. @throws BackupUnusable. */
+/**
+ * Refuses a folder that is not empty and that no backup began, and one that holds other files, which a backup would be mixed with.
+ * @throws BackupUnusable.
+ */
 export async function refuseForeignFiles(folder: string): Promise<void> {
-  const foreign = (await readdir(folder)).filter((name) => !FOLDERS.includes(name) && !OWN.test(name));
-  if (foreign.length > 0)
-    throw new BackupUnusable(`${folder} holds files that belong to no backup, such as ${foreign[0]}; name an empty folder`);
+  const names = await readdir(folder);
+  const isBackup = names.some((name) => name === MANIFEST || name.startsWith(MARKER));
+  const foreign = names.find((name) => !isBackup || (!FOLDERS.includes(name) && !OWN.test(name)));
+  if (foreign !== undefined)
+    throw new BackupUnusable(`${folder} holds files that belong to no backup, such as ${foreign}; name an empty folder`);
+}
+
+/** Makes a folder that holds nothing else the backup's: only its owner can read it, and it is known for one until its manifest is there. */
+export async function claimFolder(folder: string, previous: Backup | null): Promise<void> {
+  await chmod(folder, 0o700);
+  if (previous === null) await writeWhole(join(folder, MARKER), (draft) => writeSynced(draft, Buffer.from(`${FORMAT}\n`)));
 }
 
 /** Removes what the backup does not name: earlier keys, payload that was forgotten since, and what killed backups left. */
 async function removeOthers(folder: string, named: ReadonlySet<string>): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = relative(folder, join(entry.parentPath, entry.name));
-    const isOurs = FOLDERS.some((own) => path.startsWith(`${own}/`)) || OWN.test(path);
-    if (entry.isFile() && isOurs && !named.has(path)) await rm(join(folder, path), { force: true });
+    if (entry.isFile() && OWN.test(path) && !named.has(path)) await rm(join(folder, path), { force: true });
   }
 }
 
@@ -194,22 +225,17 @@ const NAMED = 5;
 export async function checkBackup(backup: Backup, signal: AbortSignal, progress?: (files: number) => void): Promise<void> {
   const { folder, entries, position } = backup;
   const faults: string[] = [];
-  const atOnce = limitOf(READS);
   let checked = 0;
-  await Promise.all(
-    entries.map((entry) =>
-      atOnce(async () => {
-        signal.throwIfAborted();
-        const path = entryPath(entry);
-        const sha256 = await sha256OfFile(join(folder, path)).catch((error: unknown) => {
-          if (isMissing(error)) return null;
-          throw error;
-        });
-        if (sha256 !== entry.sha256) faults.push(`${path} ${sha256 === null ? 'is missing' : 'was changed'}`);
-        progress?.(++checked);
-      }),
-    ),
-  );
+  await forEachOf(entries, READS, async (entry) => {
+    signal.throwIfAborted();
+    const path = entryPath(entry);
+    const sha256 = await sha256OfFile(join(folder, path)).catch((error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    if (sha256 !== entry.sha256) faults.push(`${path} ${sha256 === null ? 'is missing' : 'was changed'}`);
+    progress?.(++checked);
+  });
   const segments = segmentsByPlace(entries);
   for (const [topic, partitions] of position)
     for (const [partition, end] of partitions) {
@@ -243,4 +269,10 @@ async function readIfThere(path: string): Promise<Buffer | null> {
     if (isMissing(error)) return null;
     throw error;
   }
+}
+
+/** Stands for the names in a folder that is missing. @throws any other fault of reading one. */
+export function noneIfMissing(error: unknown): string[] {
+  if (isMissing(error)) return [];
+  throw error;
 }

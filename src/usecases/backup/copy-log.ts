@@ -4,7 +4,15 @@ import { isMissing, writeSynced, writeWhole } from '../../blobs/whole-file.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { EventLog, Extent, LogBatch, Offsets, StoredRecord } from '../../log/event-log.ts';
 import { readRecords } from '../../log/read-records.ts';
-import { type Backup, BackupUnusable, entryPath, partitionPath, type SegmentEntry, segmentsByPlace } from './backup-folder.ts';
+import {
+  type Backup,
+  BackupUnusable,
+  entryPath,
+  noneIfMissing,
+  partitionPath,
+  type SegmentEntry,
+  segmentsByPlace,
+} from './backup-folder.ts';
 import { decodeSegment, encodeSegment, sizeInSegment } from './segment.ts';
 
 const SEGMENT_BYTES = 32 * 1024 * 1024; // before compression, and about the most of one
@@ -146,7 +154,7 @@ async function leftSegments(
   end: number,
 ): Promise<readonly SegmentEntry[]> {
   const root = join(folder, partitionPath(topic, partition));
-  const names = (await readdir(root).catch(() => [])).flatMap((name) => {
+  const names = (await readdir(root).catch(noneIfMissing)).flatMap((name) => {
     const [, from, to, sha256] = NAME.exec(name) ?? [];
     return sha256 === undefined ? [] : [{ name, from: Number(from), to: Number(to), sha256 }];
   });

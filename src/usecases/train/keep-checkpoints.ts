@@ -1,18 +1,17 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readNamedVersions, readVersionsOfBackend } from '../../projections/training-pool/read-stored-versions.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
+import { readTorchVersions } from '../../training/backends/torch/torch-versions.ts';
 
 const REMOVED = '.removed-';
 const PARTIAL = '.partial-';
 const ABANDONED_MS = 86_400_000; // no checkpoint takes a day to write: what is older was left by a process that was killed
 
 /**
- * Makes what removes the torch checkpoints that nobody needs any more, from the folder of this machine: of every policy stay the
- * newest `config.torchCheckpoints`, version 0 (a KL penalty holds to it), and every version that an evaluation, a fork or a
- * released rollout names. The record keeps all versions, their digests included; only their files go. A folder is renamed before
+ * Makes what removes the torch checkpoints that nobody needs any more, from the folder of this machine: those that
+ * `readTorchVersions` names as needed stay. The record keeps all versions, their digests included; only their files go. A folder is renamed before
  * it is deleted, so who is killed leaves a whole checkpoint or none, and the next call takes what is left over. A folder that the
  * read models do not know yet stays. Returns the names of what it removed. @throws Error when a manifest that must stay cannot be
  * read: then nothing goes.
@@ -26,7 +25,7 @@ export function checkpointKeeper(platform: Platform): () => Promise<readonly str
       throw error;
     });
     await sweep(folder, there);
-    const versions = await readVersions(platform);
+    const versions = await readTorchVersions(platform.database.db, platform.config.torchCheckpoints);
     const [kept, old] = [new Set<string>(), new Set<string>()];
     for (const { blob, stays } of versions) {
       const name = folders.get(blob) ?? decodeTorchCheckpoint(await platform.blobs.get(blob)).checkpoint;
@@ -50,24 +49,6 @@ async function sweep(folder: string, there: readonly string[]): Promise<void> {
     const age = name.startsWith(PARTIAL) ? Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? Date.now()) : 0;
     if (name.startsWith(REMOVED) || age > ABANDONED_MS) await rm(path, { recursive: true, force: true });
   }
-}
-
-interface FoundVersion {
-  readonly blob: string;
-  readonly stays: boolean;
-}
-
-/** Reads all versions that the torch backend made, of all policies: two may share a folder, of equal models. */
-async function readVersions({ database: { db }, config }: Platform): Promise<readonly FoundVersion[]> {
-  const versions = await readVersionsOfBackend(db, 'torch');
-  const names = new Set((await readNamedVersions(db)).map(({ policyId, version }) => `${version} ${policyId}`));
-  const newer = new Map<string, number>();
-  return versions.flatMap(({ policyId, version, kept }) => {
-    const rank = newer.get(policyId) ?? 0;
-    newer.set(policyId, rank + 1);
-    const stays = rank < config.torchCheckpoints || version === 0 || names.has(`${version} ${policyId}`);
-    return kept === null ? [] : [{ blob: kept.blob, stays }];
-  });
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {

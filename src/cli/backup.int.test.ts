@@ -1,8 +1,9 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { prepareEvents } from '../append/prepare-events.ts';
+import { sha256Hex } from '../digest/sha256.ts';
 import { stampOf } from '../events/envelope.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { setPayloadPolicy } from '../postgres/payload-policies.ts';
@@ -10,10 +11,14 @@ import { connect } from '../postgres/pool.ts';
 import { nodeArguments } from '../testing/bundle-programs.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { createEmptyInstallation, type EmptyInstallation } from '../testing/empty-installation.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { type KillPoint, killEspalierAt } from '../testing/kill-at.ts';
 import { longReplyRun } from '../testing/long-reply-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { recordLineage } from '../testing/record-training.ts';
 import { killRunning, runEspalier, runInProcess, startProgram } from '../testing/worker-process.ts';
+import { encodeTorchCheckpoint, parseTorchCheckpoint } from '../training/backends/torch/torch-checkpoint.ts';
+import { torchFolder } from '../training/backends/torch/torch-plan.ts';
 
 const SECRET = 'Ada lives at number nine';
 
@@ -63,6 +68,8 @@ async function restoredRecords(): Promise<number> {
     await client.end();
   }
 }
+
+const blobsOf = async (store: string) => (await filesOf(store)).filter((file) => /\/[0-9a-f]{64}$/.test(file));
 
 async function filesOf(backup: string): Promise<readonly string[]> {
   const entries = await readdir(backup, { recursive: true, withFileTypes: true });
@@ -129,6 +136,29 @@ describe('a backup that is not whole', () => {
     const other = await runEspalier(['backup', folder], target.env);
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('holds a backup of another installation')]);
   });
+
+  test('a folder that no backup began is left as it is, whatever the names in it', async () => {
+    const training = await mkdtemp(join(root, 'training-'));
+    await mkdir(join(training, 'checkpoints'));
+    await writeFile(join(training, 'checkpoints', 'model.safetensors'), 'days of work');
+    const refused = await runEspalier(['backup', training], environmentOf(source));
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('holds files that belong to no backup, such as checkpoints'),
+    ]);
+    expect(await filesOf(training)).toHaveLength(1);
+  });
+
+  test('what somebody put into a folder of a backup stays, and only its owner can read the folder', async () => {
+    const other = await mkdtemp(join(root, 'kept-'));
+    await chmod(other, 0o755);
+    await espalier('backup', other);
+    expect((await stat(other)).mode & 0o777).toBe(0o700);
+    const note = join(other, 'log', 'note.txt');
+    await writeFile(note, 'taken before the move');
+    await espalier('backup', other);
+    expect(await filesOf(other)).toContain(note);
+  });
 });
 
 describe('keys and payload in a backup', () => {
@@ -164,6 +194,55 @@ describe('keys and payload in a backup', () => {
     expect(await filesOf(other)).toContain(blob);
     const restored = await restore(other);
     expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('intact: ')]);
+  });
+});
+
+describe('a backup of what is not all there', () => {
+  test('a first backup whose blobs are gone from the store says how many', async () => {
+    const [blob = ''] = await blobsOf(source.config.blobs);
+    const bytes = await readFile(blob);
+    await rm(blob);
+    const { code, stdout } = await runEspalier(['--json', 'backup', join(root, 'unread')], environmentOf(source));
+    await writeFile(blob, bytes);
+    expect([code, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ lostBlobs: 1 })]);
+  });
+
+  test('checkpoints of a language model that are not on this machine stay in the backup and are named', async () => {
+    const other = join(root, 'elsewhere-trained');
+    const name = sha256Hex('a checkpoint');
+    const manifest = encodeTorchCheckpoint(
+      parseTorchCheckpoint({ format: 'espalier-torch/1', checkpoint: name, weights: name, rest: name, steps: 1 }),
+    );
+    const trained = await openTestPlatform();
+    try {
+      const env = environmentOf(trained);
+      const builder = new EventBuilder('trained');
+      const lineageId = recordLineage(builder, 'talker');
+      const [checkpointId, weights] = [builder.id('checkpoint', 'talker', 0), '0'.repeat(64)];
+      const kept = await trained.blobs.put(manifest, 'application/json');
+      const saved = { checkpointId, version: 0, backend: 'torch', weights, kept, covers: null };
+      builder.record('CheckpointSaved', { lineageId, policyId: 'talker', ...saved }, lineageId);
+      await trained.log.append(await prepareEvents(builder.events, trained.blobs, stampOf({})));
+      await mkdir(join(torchFolder(trained.config), name), { recursive: true });
+      await writeFile(join(torchFolder(trained.config), name, 'modèle (1).safetensors'), 'weights');
+      const first = await runEspalier(['--json', 'backup', other], env);
+      expect([first.code, JSON.parse(first.stdout)]).toEqual([
+        0,
+        expect.objectContaining({ checkpoints: 1, lostCheckpoints: 0 }),
+      ]);
+      await rm(torchFolder(trained.config), { recursive: true });
+      const second = await runEspalier(['backup', other], env);
+      expect([second.code, second.stdout]).toEqual([
+        1,
+        expect.stringContaining('1 checkpoints of language models are not on this machine'),
+      ]);
+      expect((await filesOf(other)).filter((file) => file.includes('/checkpoints/'))).toHaveLength(1);
+      await restore(other);
+      const restored = join(target.home, 'checkpoints', name, 'modèle (1).safetensors');
+      expect(await readFile(restored, 'utf8')).toBe('weights');
+    } finally {
+      await trained.close();
+    }
   });
 });
 
@@ -250,7 +329,21 @@ describe('a restore that is interrupted', () => {
     const { code, stdout } = await restore(folder);
     expect([code, stdout]).toEqual([0, expect.stringContaining('intact: ')]);
     const again = await restore(folder);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('intact: ')]); // a second one changes nothing
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('intact: ')]);
+    expect(again.stdout).toContain('was restored from this backup before; nothing was changed');
+    const [blob = ''] = await blobsOf(join(target.home, 'blobs'));
+    await rm(blob);
+    expect((await restore(folder)).stdout).toContain('before; 1 missing blobs were put back');
+    expect(await blobsOf(join(target.home, 'blobs'))).toContain(blob);
+  });
+
+  test('a store with blobs is refused: another installation may refer to them, and its collection would delete ours', async () => {
+    const shared = { ...target.env, ESPALIER_BLOBS: source.config.blobs };
+    const { code, stderr } = await runEspalier(['restore', folder], shared);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/holds blobs, which another installation may refer to;.*another ESPALIER_BLOBS/),
+    ]);
   });
 
   test('records that something else wrote meanwhile are refused', async () => {
@@ -274,7 +367,9 @@ test('a master key that encrypts the keys in a backup is asked for before anythi
   const masterKey = join(root, 'master.key');
   await writeFile(masterKey, 'ab'.repeat(32));
   await appendFile(masterKey, '\n');
+  const destroyed = join(root, 'destroyed');
   const wrapped = await openTestPlatform();
+  const unlocked = await createEmptyInstallation();
   try {
     const env = { ...environmentOf(wrapped), ESPALIER_MASTER_KEY_FILE: masterKey, ESPALIER_SEAL: 'on' };
     const collected = await runInProcess(['collect', '--tasks', '1', '--policy', 'planner:0.4'], env);
@@ -286,7 +381,12 @@ test('a master key that encrypts the keys in a backup is asked for before anythi
     expect(await restoredRecords()).toBe(0);
     const restored = await runInProcess(['restore', other], { ...target.env, ESPALIER_MASTER_KEY_FILE: masterKey });
     expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('intact: ')]);
+    await wrapped.database.pool.query('update stream_keys set secret = null, destroyed_at = now()');
+    await runInProcess(['backup', destroyed], env);
+    const withoutKey = await runInProcess(['restore', destroyed], unlocked.env);
+    expect([withoutKey.code, withoutKey.code === 0 ? '' : withoutKey.stderr]).toEqual([0, '']); // nothing is left to open
   } finally {
     await wrapped.close();
+    await unlocked.remove();
   }
 });

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Backup, checkBackup, openBackup } from '../usecases/backup/backup-folder.ts';
-import { prepareRestore, restoreBackup } from '../usecases/backup/restore.ts';
+import { prepareRestore, type Restored, restoreBackup } from '../usecases/backup/restore.ts';
 import { keepVerification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { stoppable } from './stoppable.ts';
@@ -43,7 +43,7 @@ export function addRestore(program: Command): void {
     const began = performance.now();
     try {
       const progress = (done: number, all: number) => line.show(`restoring: ${done} of ${all} records`);
-      await throughOutages(signal, () => restoreBackup(platform, backup, { signal, progress }));
+      const done = await throughOutages(signal, () => restoreBackup(platform, backup, { signal, progress }));
       const projector = await ensureProjector(platform, signal);
       try {
         line.show('folding the read models');
@@ -51,8 +51,7 @@ export function addRestore(program: Command): void {
         const seconds = Math.round((performance.now() - began) / 100) / 10;
         const { takenAt, position, records } = backup.manifest;
         line.end();
-        const text = `restored: ${records} records as of ${takenAt}, with their read models; ${seconds} s`;
-        if (!wantsJson(command)) print(text);
+        if (!wantsJson(command)) print(describe(done, backup, seconds));
         const verifying = performance.now();
         const verification = await verifyRecord(platform, {
           files: [],
@@ -61,7 +60,7 @@ export function addRestore(program: Command): void {
         });
         await keepVerification(platform, verification, performance.now() - verifying);
         line.end();
-        if (wantsJson(command)) print(JSON.stringify({ records, takenAt, position, seconds, verification }));
+        if (wantsJson(command)) print(JSON.stringify({ ...done, records, takenAt, position, seconds, verification }));
         else print(describeVerification(verification));
         if (verification.faulty > 0) process.exitCode = 1;
       } finally {
@@ -71,4 +70,10 @@ export function addRestore(program: Command): void {
       line.end();
     }
   }
+}
+
+function describe(done: Restored, { manifest: { takenAt, records } }: Backup, seconds: number): string {
+  if (done.kind === 'restored') return `restored: ${records} records as of ${takenAt}, with their read models; ${seconds} s`;
+  const blobs = done.blobsPutBack > 0 ? `${done.blobsPutBack} missing blobs were put back` : 'nothing was changed';
+  return `was restored from this backup before; ${blobs}`;
 }

@@ -64,7 +64,12 @@ export interface OpenOptions {
   /** Where its parts are measured. */
   readonly metrics?: Metrics;
   /** Runs before the log is compared with what was recorded. By default it refuses an installation that is half restored. */
-  readonly prepare?: (parts: { readonly db: Db; readonly log: EventLog; readonly gaps: 'kept' | 'refused' }) => Promise<void>;
+  readonly prepare?: (parts: {
+    readonly db: Db;
+    readonly log: EventLog;
+    readonly objects: ObjectStore;
+    readonly gaps: 'kept' | 'refused';
+  }) => Promise<void>;
 }
 
 const FOLD_THREADS = 4; // each holds up to some hundred MB of what it remembers
@@ -126,7 +131,7 @@ export async function openPlatform(
     const bare = kafka ?? (await openLogSource({ kind: 'embedded', url: databaseUrl, directUrl }, name));
     if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
-    await prepare({ db: database.db, log: bare, gaps: kafka ? 'refused' : 'kept' });
+    await prepare({ db: database.db, log: bare, objects, gaps: kafka ? 'refused' : 'kept' });
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
       topics: TOPICS,
       partitions: config.partitions,

@@ -5,7 +5,7 @@ export class RestoreUnfinished extends Error {
   override readonly name = 'RestoreUnfinished';
   constructor() {
     super(
-      'a restore into this installation is not finished: run `espalier restore DIR` again with the same backup, which continues it; or restore into another ESPALIER_HOME, or DATABASE_URL and ESPALIER_KAFKA_PREFIX',
+      'a restore into this installation is not finished: run `espalier restore DIR` again with the same backup, which continues it; or restore into another ESPALIER_HOME, or another DATABASE_URL, ESPALIER_BLOBS or ESPALIER_OBJECTS, and ESPALIER_KAFKA_PREFIX',
     );
   }
 }

@@ -1,20 +1,23 @@
-import { copyFile, open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { newId } from '../../events/new-id.ts';
+import { openBlobStore } from '../../blobs/blob-store.ts';
+import type { ObjectStore } from '../../blobs/object-store.ts';
+import { copyWhole } from '../../blobs/whole-file.ts';
 import type { EventLog, StoredRecord } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import { readRecords } from '../../log/read-records.ts';
-import { makeFolder } from '../../runtime/make-folder.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyWrapping } from '../../postgres/key-wrapping.ts';
 import { beginRestoration, finishRestoration, RestoreUnfinished, readRestorations } from '../../postgres/restorations.ts';
 import { restoreRows } from '../../postgres/tables-beside-log.ts';
-import { limitOf } from '../../runtime/limit.ts';
+import { readReferencedBlobs } from '../../projections/forgetting/read-blob-references.ts';
+import { forEachOf } from '../../runtime/limit.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
-import { type Backup, entryPath, type SegmentEntry, segmentsByPlace, sizeOfFile } from './backup-folder.ts';
+import { type Backup, type BackupEntry, entryPath, type SegmentEntry, segmentsByPlace, sizeOfFile } from './backup-folder.ts';
 import type { LogProgress } from './copy-log.ts';
 import { decodeSegment } from './segment.ts';
 
@@ -24,7 +27,7 @@ export class CannotRestore extends Error {
 }
 
 const EMPTY =
-  'restore into an empty installation: another ESPALIER_HOME, or another DATABASE_URL and, with Kafka, ESPALIER_KAFKA_PREFIX';
+  'restore into an empty installation: another ESPALIER_HOME, or another DATABASE_URL, another ESPALIER_BLOBS or ESPALIER_OBJECTS and, with Kafka, another ESPALIER_KAFKA_PREFIX';
 
 /**
  * Prepares an installation that is being opened for a restore of a backup: refuses one that holds other records, makes the topics
@@ -33,7 +36,12 @@ const EMPTY =
  */
 export async function prepareRestore(
   backup: Backup,
-  { db, log, gaps }: { readonly db: Db; readonly log: EventLog; readonly gaps: 'kept' | 'refused' },
+  {
+    db,
+    log,
+    objects,
+    gaps,
+  }: { readonly db: Db; readonly log: EventLog; readonly objects: ObjectStore; readonly gaps: 'kept' | 'refused' },
 ): Promise<void> {
   const { folder, sha256, manifest, position, entries } = backup;
   const restorations = await readRestorations(db);
@@ -46,6 +54,7 @@ export async function prepareRestore(
     .flatMap((partitions) => [...partitions.values()])
     .reduce((sum, { next }) => sum + next, 0);
   if (state === undefined && records > 0) throw new CannotRestore(`this installation holds ${records} records; ${EMPTY}`);
+  if (state === undefined) await refuseOthersBlobs(objects);
   for (const [topic, partitions] of extents) {
     const due = position.get(topic)?.size;
     if (partitions.size !== due)
@@ -61,19 +70,28 @@ export async function prepareRestore(
   for (const [topic, partitions] of position) if (!extents.has(topic)) await log.ensureTopics([topic], partitions.size);
 }
 
+/** Two installations that share blobs delete those of each other: what only one refers to. @throws CannotRestore. */
+async function refuseOthersBlobs(objects: ObjectStore): Promise<void> {
+  for await (const _ of openBlobStore(objects).list())
+    throw new CannotRestore(`${objects.place} holds blobs, which another installation may refer to; ${EMPTY}`);
+}
+
 /** Refuses where a master key encrypts the keys in the backup, and this process has not that one. @throws CannotRestore. */
 async function refuseMissingMasterKey(backup: Backup): Promise<void> {
   for (const entry of backup.entries) {
     if (entry.kind !== 'table' || entry.table !== 'stream_keys') continue;
     for (const row of await readRows(backup, entry)) {
-      const { wrapped_by: by } = JSON.parse(row) as { readonly wrapped_by: string | null };
-      if (by === null || by === keyWrapping()?.name) continue;
+      const { secret, wrapped_by: by } = JSON.parse(row) as { readonly secret: unknown; readonly wrapped_by: string | null };
+      if (secret === null || by === null || by === keyWrapping()?.name) continue;
       throw new CannotRestore(
         `a master key (${by}) encrypts the keys in this backup; name its file in ESPALIER_MASTER_KEY_FILE, which no backup contains`,
       );
     }
   }
 }
+
+/** Whether the backup was restored, or had been before: then only blobs that the record needs and the store lost are put back. */
+export type Restored = { readonly kind: 'restored' } | { readonly kind: 'restored-before'; readonly blobsPutBack: number };
 
 /**
  * Writes a backup, whose files were compared with their digests, into an installation that `prepareRestore` let pass: payloads,
@@ -84,46 +102,53 @@ export async function restoreBackup(
   platform: Platform,
   backup: Backup,
   { signal, progress }: { readonly signal: AbortSignal; readonly progress?: LogProgress },
-): Promise<void> {
+): Promise<Restored> {
   const { database, log } = platform;
-  if ((await readRestorations(database.db)).get(backup.sha256) === 'finished') return;
-  await restoreFiles(platform, backup, signal);
+  if ((await readRestorations(database.db)).get(backup.sha256) === 'finished') {
+    const referenced = await readReferencedBlobs(database.db); // what was forgotten since stays away
+    const isNeeded = (entry: BackupEntry) => entry.kind === 'blob' && referenced.has(entry.sha256);
+    return { kind: 'restored-before', blobsPutBack: await restoreFiles(platform, backup, isNeeded, signal) };
+  }
+  await restoreFiles(platform, backup, () => true, signal);
   await restoreLog(log, backup, signal, progress);
   for (const entry of backup.entries)
     if (entry.kind === 'table')
       for (const rows of chunksOf(await readRows(backup, entry), ROWS)) await restoreRows(database.db, entry.table, rows);
   await finishRestoration(database.db, backup.sha256);
+  return { kind: 'restored' };
 }
 
 const ROWS = 5_000;
 const FILES = 8; // at once
 const PARTITIONS = 3; // at once: as many as the log in Postgres has connections
 
-async function restoreFiles({ blobs, config }: Platform, { folder, entries }: Backup, signal: AbortSignal): Promise<void> {
-  const atOnce = limitOf(FILES);
-  const restore = async (entry: Backup['entries'][number]): Promise<void> => {
+/** Writes the payloads and checkpoints that are missing; returns how many blobs were. */
+async function restoreFiles(
+  { blobs, config }: Platform,
+  { folder, entries }: Backup,
+  isWanted: (entry: BackupEntry) => boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const checkpoints = torchFolder(config);
+  if (entries.some(({ kind }) => kind === 'checkpoint')) await makeFolder(checkpoints);
+  let missing = 0;
+  await forEachOf(entries.filter(isWanted), FILES, async (entry) => {
     signal.throwIfAborted();
     const path = join(folder, entryPath(entry));
-    if (entry.kind === 'blob' && !(await blobs.has(entry.sha256))) await blobs.put(await readFile(path), '');
-    if (entry.kind === 'checkpoint') await placeFile(path, join(torchFolder(config), entry.name), entry.bytes);
-  };
-  await Promise.all(entries.map((entry) => atOnce(() => restore(entry))));
-}
-
-async function placeFile(source: string, target: string, bytes: number): Promise<void> {
-  if ((await sizeOfFile(target)) === bytes) return;
-  await makeFolder(dirname(target));
-  const draft = `${target}.${newId()}`;
-  await copyFile(source, draft);
-  const handle = await open(draft, 'r+');
-  await handle.sync().finally(() => handle.close());
-  await rename(draft, target);
+    if (entry.kind === 'blob' && !(await blobs.has(entry.sha256))) {
+      await blobs.put(await readFile(path), '');
+      missing++;
+    }
+    if (entry.kind !== 'checkpoint') return;
+    const target = join(checkpoints, entry.name);
+    if ((await sizeOfFile(target)) !== entry.bytes) await copyWhole(path, target);
+  });
+  return missing;
 }
 
 async function restoreLog(log: EventLog, backup: Backup, signal: AbortSignal, progress?: LogProgress): Promise<void> {
   const { position, manifest, entries } = backup;
   const extents = await log.extents([...position.keys()]);
-  const atOnce = limitOf(PARTITIONS);
   let restored = 0;
   const restore = async (segments: readonly SegmentEntry[]): Promise<void> => {
     const [{ topic, partition } = { topic: '', partition: 0 }] = segments;
@@ -139,7 +164,7 @@ async function restoreLog(log: EventLog, backup: Backup, signal: AbortSignal, pr
       progress?.(restored, manifest.records);
     }
   };
-  await Promise.all([...segmentsByPlace(entries).values()].map((segments) => atOnce(() => restore(segments))));
+  await forEachOf(segmentsByPlace(entries).values(), PARTITIONS, restore);
   const ends = formatPosition(await log.ends([...position.keys()]));
   if (ends !== manifest.position)
     throw new CannotRestore(

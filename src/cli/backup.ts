@@ -6,7 +6,7 @@ import { throughOutages } from './through-outages.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
-/** `espalier backup DIR`: copies what an installation cannot make again into a folder; exit code 1 when blobs or checkpoints are lost. */
+/** `espalier backup DIR`: copies what an installation cannot make again into a folder; exit code 1 when something of it is lost. */
 export function addBackup(program: Command): void {
   const command = program
     .command('backup')

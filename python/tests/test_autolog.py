@@ -588,6 +588,15 @@ class Autolog(AutologCase):
             time.sleep(0.01)
         self.assertEqual(len(self.server.of("call")), 6)
 
+    def test_the_end_of_a_run_is_sent_behind_the_calls_that_autolog_still_holds(self):
+        with mock.patch("espalier_rl.recording.calls.CallSender.linger_s", 600):
+            er.autolog(run="held")
+            with er.rollout("one"):
+                self.ask(self.client(), "q")
+            er.end_run("held")
+            self.assertEqual(self.server.paths, ["/v1/calls", "/v1/proxy/held/close"])
+            self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "end"])
+
     def test_a_refusal_of_a_line_reaches_who_asked_for_errors(self):
         self.server.refuses = "reward"
         er.autolog(on_error="raise")

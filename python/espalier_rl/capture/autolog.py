@@ -136,11 +136,14 @@ class Captured:
 def end_run(run: Any, task: Any = None, *, outcome: str = "completed", message: str = "", rollouts: str = "terminated", url: str | None = None, token: str | None = None) -> None:
     """Closes a captured run, or one task of it: rollouts without an end get one (`rollouts`: `terminated`, `truncated`, `failed` or
     `cancelled`), trees are closed, which then are groups to train on, and the run is `completed`, `failed` or `cancelled` (`outcome`).
-    Sent again it changes nothing. Raises EspalierError where nothing of it is captured, or where it was closed otherwise."""
+    Sent again it changes nothing. What autolog has not sent yet is sent before. Raises EspalierError where nothing of it is captured, or where
+    it was closed otherwise, and Unreachable."""
     names = [place_name(run, "run")] + ([] if task is None else [place_name(task, "task")])
     outcome_of(outcome, ENDS)
     outcome_of(rollouts, field="rollouts")
     body = {"outcome": outcome, "message": message[:10_000], "rollouts": rollouts}
+    if _session is not None:
+        _session.send()  # the run takes no rollouts behind its end
     connection = Connection(url, token=token)
     try:
         connection.json("POST", "/v1/proxy/" + "/".join(quote(name, safe="") for name in names) + "/close", body)

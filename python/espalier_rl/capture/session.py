@@ -394,6 +394,11 @@ class Session:
         if self._log is not None:
             self._log.sender.flush(timeout_s)
 
+    def send(self, timeout_s: float = 60) -> None:
+        """Returns when all calls that have ended are sent, also where some were set aside. Raises EspalierError, or Unreachable."""
+        if self._log is not None:
+            self._log.sender.wait(timeout_s)
+
     def close(self, fault: BaseException | None = None) -> None:
         """Stops recording: the clients are as they were, what is open ends, and the run with it where the process named it, as failed by `fault`."""
         self._undo()

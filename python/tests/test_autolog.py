@@ -673,10 +673,10 @@ class Autolog(AutologCase):
         return lambda: left.__setitem__(0, 2**30)
 
     def test_what_a_full_disk_does_not_take_is_sent_from_memory_in_its_order_and_said_once(self):
-        for room in (0, 3_000):
+        for room, durable in ((0, "write"), (3_000, "write"), (0, "none"), (3_000, "none"), (3_000, "fsync")):
             self.server.lines.clear()
             free = self.full(room)
-            er.autolog(run=f"room {room}")
+            er.autolog(run=f"room {room}", durable=durable)
             with self.assertLogs("espalier_rl", "WARNING") as said:
                 for i in range(5):
                     self.ask(self.client(), f"q{i}")
@@ -694,23 +694,105 @@ class Autolog(AutologCase):
             self.assertEqual(list(Path(self.folder).glob("*/*")), [])
 
     def test_what_memory_holds_at_the_end_is_kept_where_the_disk_has_room_again_and_else_said_to_be_lost(self):
-        port = self.server.port
-        self.server.close()
-        for has_room in (False, True):
+        for durable in ("write", "none"):
+            port = self.server.port
+            self.server.close()
+            for has_room in (False, True):
+                free = self.full(0)
+                er.autolog(run=f"has room: {has_room}", durable=durable)
+                with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
+                    for i in range(3):
+                        self.ask(self.client(), f"q{i}")
+                    if has_room:
+                        free()
+                    er.autolog(False)
+                self.assertEqual("6 calls, rewards or ends are lost" in "".join(said.output), not has_room)
+            self.server = CallServer(port)
+            with er.connect() as db:
+                db.wait_for_spools()
+            sent = [call["request"]["messages"][0]["content"] for call in self.server.of("call") if call["run"] == "has room: True"]
+            self.assertEqual(sent, ["q0", "q1", "q2"])
+
+    def spooled(self):
+        """What is on the disk, in its order."""
+        lines = [line for path in sorted(Path(self.folder).glob("*/*/*.ndjson")) for line in path.read_bytes().splitlines() if line[:1] == b"{"]
+        return [json.loads(line)["request"]["messages"][0]["content"] for line in lines]
+
+    def test_what_follows_on_a_full_disk_is_on_it_once_there_is_room_while_the_server_is_away_and_where_it_refused(self):
+        for status, error in ((503, er.Unreachable), (401, er.EspalierError)):
+            self.server.lines.clear()
+            self.server.status = status
             free = self.full(0)
-            er.autolog(run=f"has room: {has_room}")
-            with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
-                for i in range(3):
-                    self.ask(self.client(), f"q{i}")
-                if has_room:
-                    free()
-                er.autolog(False)
-            self.assertEqual("6 calls, rewards or ends are lost" in "".join(said.output), not has_room)
-        self.server = CallServer(port)
-        with er.connect() as db:
-            db.wait_for_spools()
-        sent = [call["request"]["messages"][0]["content"] for call in self.server.of("call") if call["run"] == "has room: True"]
-        self.assertEqual(sent, ["q0", "q1", "q2"])
+            with self.assertLogs("espalier_rl", "WARNING"), mock.patch("espalier_rl.recording.sender.TRY_S", 0):
+                er.autolog(run="freed")
+                self.ask(self.client(), "in memory")
+                with self.assertRaises(error):
+                    er.flush(0.3)
+                self.assertEqual(self.spooled(), [])
+                free()
+                self.ask(self.client(), "then")
+                self.assertEqual(self.spooled(), ["in memory", "then"])
+                self.ask(self.client(), "last")
+                self.assertEqual(self.spooled(), ["in memory", "then", "last"])
+                if status == 503:
+                    self.server.status = 200
+                    er.flush()
+                    self.assertEqual([call["request"]["messages"][0]["content"] for call in self.server.of("call")], ["in memory", "then", "last"])
+                with mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
+                    er.autolog(False)
+
+    def test_what_is_written_to_the_disk_while_it_is_sent_from_memory_is_sent_once(self):
+        free = self.full(0)
+        er.autolog(run="both")
+        self.server.answers.clear()
+        self.server.refuses = "reward"
+        with self.assertLogs("espalier_rl", "WARNING") as said:
+            self.ask(self.client(), "q")
+            er.reward(1)
+            until = time.monotonic() + 20
+            while "/v1/calls" not in self.server.paths and time.monotonic() < until:
+                time.sleep(0.01)
+            free()
+            self.ask(self.client(), "next")
+            self.assertEqual(self.server.paths.count("/v1/calls"), 1)
+            self.server.answers.set()
+            with self.assertRaisesRegex(er.EspalierError, "refused 1 calls, rewards or ends, which are set aside"):
+                er.flush()
+            er.autolog(False)
+        self.assertEqual([call["request"]["messages"][0]["content"] for call in self.server.of("call")], ["q", "next"])
+        self.assertEqual(len([line for line in said.output if "not on record" in line]), 1)
+
+    def test_a_refused_line_that_a_full_disk_cannot_set_aside_is_said_to_be_lost(self):
+        self.full(0)
+        self.server.refuses = "reward"
+        with self.assertLogs("espalier_rl", "WARNING") as said:
+            er.autolog(run="refused")
+            self.ask(self.client(), "q")
+            er.reward(1)
+            with self.assertRaisesRegex(er.EspalierError, r"refused 1 calls, rewards or ends, of which 1 are lost, as the disk did not take them; \S+ \S+ of \d+ bytes: takes no reward; repair it$"):
+                er.flush()
+            er.autolog(False)
+        self.assertRegex("\n".join(said.output), "1 calls of models are lost: takes no reward; repair it; the spool .* cannot be written")
+
+    def test_a_disk_that_is_full_before_the_first_call_has_it_kept_in_memory_and_on_disk_once_there_is_room(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        self.server.status = 503
+        with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.recording.sender.TRY_S", 0):
+            with mock.patch("pathlib.Path.mkdir", side_effect=full), mock.patch("tempfile.mkdtemp", side_effect=full):
+                er.autolog(run="no folder")
+                self.ask(self.client(), "first")
+                with self.assertRaises(er.Unreachable):
+                    er.flush(0.3)
+            self.assertEqual(list(Path(self.folder).glob("*/*")), [])
+            self.ask(self.client(), "then")
+            self.assertEqual(self.spooled(), ["first", "then"])
+            [owner] = Path(self.folder).glob("*/*/installation")
+            self.assertNotEqual(owner.read_text(), "")
+            self.server.status = 200
+            er.autolog(False)
+        self.assertRegex(said.output[0], "cannot be written: No space left on device.*calls are kept in memory")
+        self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "call", "end", "end"])
+        self.assertEqual(list(Path(self.folder).glob("*/*")), [])
 
     def test_memory_is_bounded_and_no_end_is_said_of_a_rollout_that_is_lost(self):
         self.server.status = 503

@@ -41,7 +41,7 @@ def autolog(
 
     The program goes on whatever happens to the server: what it does not have is kept in a spool, which the end of the process sends for at most
     5 seconds and later processes behind it. `on_error="raise"` raises EspalierError from calls that cannot be recorded. `durable` and
-    `spool_bytes` are those of `db.run`."""
+    `spool_bytes` are those of `db.run`; `none` writes each call too."""
     global _session
     before, _session = _session, None
     if before is not None:

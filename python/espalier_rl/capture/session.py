@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -350,15 +351,28 @@ class Session:
     def _opened(self) -> CallLog:
         with self._lock:
             if self._log is None:
-                options: dict[str, Any] = {"closes": self._closes, "durable": self._durable, "limit_bytes": self._spool_bytes}
-                try:
-                    log = CallLog(self.connection, self._root / f"{FOLDER}{new_id()}", self.run, **options)
-                except EspalierError as error:
-                    log = CallLog(self.connection, Path(tempfile.mkdtemp(prefix=FOLDER)), self.run, **options)
-                    logger.warning("%s; until then calls are kept in %s, which no later process looks for", error, log.spool.folder)
+                log = self._new_log()
                 log.open()
                 self._log = log
             return self._log
+
+    def _new_log(self) -> CallLog:
+        folder = self._root / f"{FOLDER}{new_id()}"
+        options: dict[str, Any] = {"closes": self._closes, "durable": self._durable, "limit_bytes": self._spool_bytes}
+        try:
+            return CallLog(self.connection, folder, self.run, **options)
+        except EspalierError as error:
+            try:
+                elsewhere = Path(tempfile.mkdtemp(prefix=FOLDER))
+            except OSError:  # a full disk holds both: the log says that calls are in memory
+                return CallLog(self.connection, folder, self.run, has_folder=False, **options)
+            try:
+                log = CallLog(self.connection, elsewhere, self.run, **options)
+            except EspalierError:
+                shutil.rmtree(elsewhere, ignore_errors=True)
+                return CallLog(self.connection, folder, self.run, has_folder=False, **options)
+            logger.warning("%s; until then calls are kept in %s, which no later process looks for", error, elsewhere)
+            return log
 
     # ---- the end
 

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..connection import Connection
 from ..errors import EspalierError
 from .ids import new_id
 from .sender import SHORTEST_STOP_S, Sender, batches_of, kept_of
-from .spool import LIMIT_BYTES, LINE_LIMIT, Durable, Spool, keep_refused, read_refused
+from .spool import LIMIT_BYTES, LINE_LIMIT, Durable, Spool, keep_refused, owner_of, read_refused
 from .values import LONGEST_NAME, refuse, shown, units_of
 
 FOLDER = "run-calls-"  # sorts after the ids of runs, which are to be on record before calls that name them
@@ -32,17 +33,18 @@ logger = logging.getLogger("espalier_rl")
 
 class CallSender(Sender):
     """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning (`refusals`), and the others are on record. Lines that
-    the disk does not take are sent from memory, behind those of the spool."""
+    the disk does not take are sent from memory, behind those of the spool, until `write_held` has them there."""
 
     linger_s = 1.0  # a request for each call would take time from the program, and from a server on its machine
     is_of_program = True  # which goes on: else who sends what an earlier process left says how that ends
-    _aside = 0
+    _aside = _gone = 0  # lines that were refused; those of them that the disk had no room for
     _first: EspalierError | None = None
 
     def __init__(self, connection: Connection, spool: Spool, *, for_anyone: bool = False) -> None:
         super().__init__(connection, spool, for_anyone=for_anyone)
         self.held: deque[bytes] = deque()  # in memory
         self._held_bytes = 0
+        self._sent_from_memory: set[bytes] = set()  # of what the spool holds: written there while it was sent
 
     def hold(self, line: bytes) -> bool:
         """Keeps a line in memory until the server has it; returns whether there was room."""
@@ -55,6 +57,22 @@ class CallSender(Sender):
             self.spool.changed.notify_all()
             return True
 
+    def write_held(self, write: Callable[[bytes], None]) -> None:
+        """Moves the lines in memory to the disk, in their order, also while some of them are sent. Raises EspalierError at the first that it does not take."""
+        while True:
+            with self.spool.changed:
+                if not self.held:
+                    return
+                size = len(self.held[0])
+                self.spool.written -= size  # `write` counts it again
+                try:
+                    write(self.held[0])
+                except BaseException:
+                    self.spool.written += size
+                    raise
+                self.held.popleft()
+                self._held_bytes -= size
+
     def _send_some(self) -> bool:
         return super()._send_some() or self._send_held()
 
@@ -63,15 +81,30 @@ class CallSender(Sender):
             lines = next(batches_of([*islice(self.held, self._most)]))
         if lines and self._post(lines):
             with self.spool.changed:
-                size = sum(len(self.held.popleft()) for _ in lines)
-                self._held_bytes -= size
-                self.spool.acked += size
+                for line in lines:
+                    if self.held and self.held[0] is line:
+                        self.held.popleft()
+                        self._held_bytes -= len(line)
+                        self.spool.acked += len(line)
+                    else:
+                        self._sent_from_memory.add(line)
                 self.spool.changed.notify_all()
         return bool(lines)
+
+    def _is_sent(self, line: bytes) -> bool:
+        return line in self._sent_from_memory
+
+    def name_owner(self) -> None:
+        """Says which installation the spool is for where the disk did not take that before."""
+        if self._owner and self._owner != owner_of(self.spool.folder):
+            self._belong_to(self._owner)
 
     def _belong_to(self, owner: str) -> None:
         with suppress(EspalierError):  # of a full disk
             super()._belong_to(owner)
+
+    def _where(self) -> str:
+        return super()._where() if not self.held else f"{self.spool.folder} and in memory" if self.spool.segments else "memory"
 
     def _refuse(self, error: EspalierError) -> None:
         if self.is_of_program:
@@ -100,17 +133,24 @@ class CallSender(Sender):
         return True
 
     def _set_aside(self, lines: list[bytes], why: EspalierError) -> None:
-        logger.warning("%d calls of models are not on record, and are kept in %s: %s", len(lines), self.spool.folder, why)
-        with suppress(EspalierError):  # of a full disk
-            self.spool.set_aside(lines)
         self._aside += len(lines)
+        try:
+            self.spool.set_aside(lines)
+            logger.warning("%d calls of models are not on record, and are kept in %s: %s", len(lines), self.spool.folder, why)
+        except EspalierError as full:
+            self._gone += len(lines)
+            logger.warning("%d calls of models are lost: %s; %s", len(lines), why, full)
         first = self._first = self._first or why
-        said = f"the server refused {self._aside} calls, rewards or ends, which are set aside; {_named(lines[0])}: {first.message}"
-        self.refusals["calls"] = kept_of(EspalierError(said, remedy=first.remedy, field=first.field, status=first.status, code=first.code), self.spool)
+        fate = "which are set aside" if self._gone == 0 else f"of which {self._gone} are lost, as the disk did not take them"
+        said = f"the server refused {self._aside} calls, rewards or ends, {fate}; {_named(lines[0])}: {first.message}"
+        refusal = EspalierError(said, remedy=first.remedy, field=first.field, status=first.status, code=first.code)
+        self.refusals["calls"] = refusal if self._gone == self._aside else kept_of(refusal, self.spool)
 
 
 class CallLog:
-    """The calls of one process, or those that a dead one left. `run` is the name of their run; `closes` says that it ends with the process."""
+    """The calls of one process, or those that a dead one left. `run` is the name of their run; `closes` says that it ends with the process. Each line
+    is written at once, also with `durable="none"`: a model takes longer, and a buffer would have to be taken back from a full disk. Without
+    `has_folder` lines are kept in memory until the folder of the spool can be made."""
 
     def __init__(
         self,
@@ -122,9 +162,10 @@ class CallLog:
         durable: Durable = "write",
         limit_bytes: int = LIMIT_BYTES,
         for_anyone: bool = False,
+        has_folder: bool = True,
     ) -> None:
         self.run, self.closes = run, closes
-        self.spool = Spool(folder, durable=durable, limit_bytes=limit_bytes, full="raise")
+        self.spool = Spool(folder, durable="write" if durable == "none" else durable, limit_bytes=limit_bytes, full="raise", has_folder=has_folder)
         self.sender = CallSender(connection, self.spool, for_anyone=for_anyone)
         self._lock = threading.Lock()
         self._is_warned = False
@@ -136,21 +177,21 @@ class CallLog:
         self.sender.start()
 
     def append(self, line: bytes) -> None:
-        """Adds a line, also where the server refused those before: in memory where the disk does not take it. Raises EspalierError where it cannot
-        be kept."""
+        """Adds a line, also where the server refused those before: in memory where the disk does not take it, which is tried again with each line. Raises
+        EspalierError where it cannot be kept."""
         if len(line) > LINE_LIMIT:
             raise EspalierError(f"a call takes {len(line)} bytes, over {LINE_LIMIT}", remedy="shorten its messages", field="messages")
         with self._lock:
-            if self.sender.held:  # what the disk would take now is behind it
-                if self.sender.hold(line):
-                    return
-                said = f"neither the disk nor memory has room for calls, of which the server does not have {MEMORY_BYTES >> 20} MiB"
-                raise EspalierError(said, remedy="free space on the disk, or start the server", field="spool", code="spool-full")
             try:
+                self.sender.write_held(self._write)
                 self._write(line)
+                self.spool.sync()
             except EspalierError as error:
-                if error.code != "disk" or not self.sender.hold(line):
+                if error.code != "disk":
                     raise
+                if not self.sender.hold(line):
+                    said = f"neither the disk nor memory has room for calls, of which the server does not have {MEMORY_BYTES >> 20} MiB"
+                    raise EspalierError(said, remedy="free space on the disk, or start the server", field="spool", code="spool-full") from error
                 if not self._is_warned:
                     self._is_warned = True
                     logger.warning("%s; until there is room calls are kept in memory, up to %d MiB that the server does not have", error, MEMORY_BYTES >> 20)
@@ -167,24 +208,26 @@ class CallLog:
             sent = True
         finally:
             ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))
-            held = [*self.sender.held]
-            try:
-                for line in held:
-                    self._write(line)
-                    self.sender.held.popleft()
-            except EspalierError as error:
-                logger.warning("%d calls, rewards or ends are lost: %s", len(self.sender.held), error)
+            with self._lock:
+                try:
+                    if self.sender.held:
+                        self.sender.write_held(self._write)
+                        self.spool.sync()
+                except EspalierError as error:
+                    logger.warning("%d calls, rewards or ends are lost: %s", len(self.sender.held), error)
             self.spool.close(delete=sent and ended)
 
     def _write(self, line: bytes) -> None:
         if self.spool.wants_segment or not self.spool.is_open:
             self._begin_segment()
         self.spool.keep(line)
-        self.spool.sync()
 
     def _begin_segment(self) -> None:
+        if not self.spool.has_folder:
+            self.spool.open()
         state = {"run": {"runId": self.run, "name": self.run}, "calls": {"closes": self.closes}}
         self.spool.begin_segment(b"#" + json.dumps(state, separators=(",", ":")).encode("ascii") + b"\n")
+        self.sender.name_owner()
 
 
 def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], lines: list[dict[str, Any]], *, for_anyone: bool) -> CallLog:

@@ -157,7 +157,7 @@ class Sender:
         for line in lines:
             if line[:1] in b"#~":
                 pass
-            elif self._moot and json.loads(line)["id"] in self._moot:
+            elif self._is_sent(line):
                 pass
             elif self._follows_refused(line):
                 aside.append(line)
@@ -205,7 +205,7 @@ class Sender:
                 self.away = None
             else:
                 if self.away is None:
-                    logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
+                    logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self._where())
                 self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
@@ -215,6 +215,10 @@ class Sender:
         self._taken(answer, lines)
         self._meet()
         return True
+
+    def _where(self) -> str:
+        """Where what was recorded is kept."""
+        return str(self.spool.folder)
 
     def _meet(self) -> None:
         """Takes whoever answered last for the installation that the spool is for."""
@@ -227,6 +231,10 @@ class Sender:
 
     def _taken(self, answer: Any, lines: list[bytes]) -> None:
         self.position = answer.get("position") or self.position
+
+    def _is_sent(self, line: bytes) -> bool:
+        """Whether the record has what a line says."""
+        return bool(self._moot) and json.loads(line)["id"] in self._moot
 
     def _follows_refused(self, line: bytes) -> bool:
         """Whether a line is of a tree that is set aside."""

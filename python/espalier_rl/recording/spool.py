@@ -55,7 +55,8 @@ class Spool:
     """The spool of one run, open for one process. `append` returns when what it was given is as durable as `durable` says:
     `write` in the file (kept when the process is killed), `fsync` as well, and on the disk when `sync` returns; `none` soon.
 
-    At `limit_bytes` that the server does not have yet, `append` waits (`full="block"`, at most `block_s` seconds) or raises."""
+    At `limit_bytes` that the server does not have yet, `append` waits (`full="block"`, at most `block_s` seconds) or raises. Without
+    `has_folder` nothing can be written before `open`."""
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Spool:
         full: Full = "block",
         block_s: float = 600,
         segment_bytes: int = SEGMENT_BYTES,
+        has_folder: bool = True,
     ) -> None:
         for field, value, known in (("durable", durable, ("fsync", "write", "none")), ("full", full, ("block", "raise"))):
             if value not in known:
@@ -83,10 +85,20 @@ class Spool:
         self._synced = 0
         self._syncing = threading.Lock()
         self._lock_fd = -1
-        with _disk(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock_fd = _lock(folder)
-            self.segments = _numbers(folder)
+        self.segments: list[int] = []
+        if has_folder:
+            self.open()
+
+    def open(self) -> None:
+        """Makes its folder, and takes it for this process."""
+        with _disk(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock_fd = _lock(self.folder)
+            self.segments = _numbers(self.folder)
+
+    @property
+    def has_folder(self) -> bool:
+        return self._lock_fd >= 0
 
     # ---- writing
 
@@ -155,11 +167,15 @@ class Spool:
                 self._write_buffer()
 
     def set_aside(self, lines: list[bytes]) -> None:
-        """Keeps events that the server refused, for `read_refused`."""
-        with _disk(self.folder), open(self.folder / REFUSED, "ab") as file:
-            file.write(b"".join(lines))
-            file.flush()
-            os.fsync(file.fileno())
+        """Keeps events that the server refused, for `read_refused`: all of them, or none."""
+        with _disk(self.folder), open(self.folder / REFUSED, "ab", 0) as file:
+            size = file.tell()
+            try:
+                _write(file.fileno(), b"".join(lines))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)  # what is set aside next would follow half a line
+                raise
 
     def sync(self) -> None:
         """Returns when all that was appended is on the disk (`durable="fsync"`), or in the file. Callers share what one of them waits for."""

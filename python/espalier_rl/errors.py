@@ -11,7 +11,7 @@ class EspalierError(Exception):
 
     `field` names what is wrong (`logprobs`, `data.depth`; empty where it is no field), `message` says why, `remedy` what to do.
     `status` is that of HTTP, 0 where no server was asked or none answered; `code` is what a program decides by: the server's word
-    (`unauthorized`, `stale-fence`, …), or of the client `argument`, `unreachable`, `disk`, `spool-full`, `ended`, `answer-lost`.
+    (`unauthorized`, `stale-fence`, …), or of the client `argument`, `unreachable`, `disk`, `spool-full`, `lost`, `ended`, `answer-lost`.
     `problems` lists every field that a server refused: `{index, id, path, message}`; `retry_after` is when a busy one asks for another
     try, in seconds."""
 

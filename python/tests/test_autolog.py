@@ -794,6 +794,26 @@ class Autolog(AutologCase):
         self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "call", "end", "end"])
         self.assertEqual(list(Path(self.folder).glob("*/*")), [])
 
+    def test_a_reward_of_a_rollout_that_is_lost_is_raised_where_a_program_prefers_that_and_kept_while_another_call_goes_on(self):
+        free = self.full(0)
+        er.autolog(run="raising", on_error="raise")
+        with self.assertLogs("espalier_rl", "WARNING"), mock.patch("espalier_rl.recording.calls.MEMORY_BYTES", 10):
+            with self.assertRaisesRegex(er.EspalierError, "neither the disk nor memory"):
+                self.ask(self.client(), "q")
+            free()
+            with self.assertRaisesRegex(er.EspalierError, "the reward of rollout .* cannot be recorded, as none of its calls could be"):
+                er.reward(1)
+            with er.rollout("two") as rollout:
+                self.full(0)
+                with self.assertRaises(er.EspalierError):
+                    self.ask(self.client(), "lost")
+                self.full(2**30)
+                with self.client().chat.completions.create(model="m", messages=[{"role": "user", "content": "open"}], stream=True) as stream:
+                    next(stream)
+                    rollout.reward(1)
+            er.autolog(False)
+        self.assertEqual(sorted(line["kind"] for line in self.server.lines.values()), ["call", "end", "reward"])
+
     def test_memory_is_bounded_and_no_end_is_said_of_a_rollout_that_is_lost(self):
         self.server.status = 503
         free = self.full(0)

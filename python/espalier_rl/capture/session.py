@@ -234,10 +234,12 @@ class Session:
         rollout = exchange.rollout
         if exchange.line is None or rollout.ended:
             return
-        if self._keep(lambda log: log.append(exchange.line or b"")):
-            rollout.is_kept = True
-        else:
-            rollout.is_lost = True
+        is_kept = False
+        try:
+            is_kept = self._keep(lambda log: log.append(exchange.line or b""))
+        finally:  # also where that raises
+            rollout.is_kept |= is_kept
+            rollout.is_lost |= not is_kept
 
     def _rollout_of(self, exchange: Exchange) -> Rollout:
         opening = exchange.opening
@@ -329,8 +331,10 @@ class Session:
             for exchange in waiting:
                 self._write(exchange)
             rollout.calls = [exchange for exchange in waiting if exchange.line is None]
-        if rollout.is_lost and not rollout.is_kept:
+        if rollout.is_lost and not rollout.is_kept and not rollout.calls:
             self._lost += 1  # the server has nothing that it could be said of
+            said = f"the {kind} of rollout {rollout.name!r} cannot be recorded, as none of its calls could be"
+            self._failed(EspalierError(said, remedy="repair what the error or the warning of its call names", field="rollout", code="lost"))
         else:
             self._keep(lambda log: log.say(kind, **rollout.place, **fields))
 

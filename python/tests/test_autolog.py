@@ -24,6 +24,7 @@ try:
     import espalier_rl as er
     from espalier_rl.capture.conversations import Opening, after
     from espalier_rl.capture.extras import Added, read_reply, with_extras, without_extras
+    from espalier_rl.recording.ids import derived_id
 except ImportError:
     openai = None
 try:
@@ -80,11 +81,16 @@ class CallServer(Answering):
 
     def __init__(self, port=0):
         self.lines, self.status, self.paths, self.refuses, self.limit, self.answers, self.events = {}, 200, [], None, 2**30, threading.Event(), []
+        self.recorded = {}  # what GraphQL has, by id
         self.answers.set()
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
         self.paths.append(path)
+        if path == "/graphql":
+            asked = json.loads(raw)
+            [field] = [name for name in ("viewer", "rollout", "tree") if f"{{ {name}" in asked["query"]]
+            return 200, {}, {"data": {field: {"project": "p"} if field == "viewer" else self.recorded.get(asked["variables"][field])}}
         if path == "/v1/events":
             self.events += [json.loads(line)["type"] for line in raw.splitlines()]
         if path != "/v1/calls":
@@ -596,6 +602,24 @@ class Autolog(AutologCase):
             er.end_run("held")
             self.assertEqual(self.server.paths, ["/v1/calls", "/v1/proxy/held/close"])
             self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "end"])
+
+    def test_the_id_of_a_rollout_is_that_of_its_names_or_its_own_where_the_run_has_one_of_that_id(self):
+        er.autolog(run="named")
+        run, other = derived_id("captured-run", "p", "named"), derived_id("run", "other")
+        tree, elsewhere, own = (derived_id("tree", name) for name in ("on record", "of another run", "rollout"))
+        self.server.recorded = {tree: {"runId": run}, elsewhere: {"runId": other}, own: {"id": own}}
+        for task, name, expected in (
+            ("task", "7", derived_id("rollout", derived_id("tree", run, "task"), "7")),
+            (tree, "7", derived_id("rollout", tree, "7")),
+            (elsewhere, "7", derived_id("rollout", derived_id("tree", run, elsewhere), "7")),
+            (tree, own, own),
+            (tree, other, derived_id("rollout", tree, other)),
+        ):
+            with er.rollout(task, id=name) as rollout:
+                with self.assertRaisesRegex(er.EspalierError, "made no call yet"):
+                    _ = rollout.id
+                self.ask(self.client(), "q")
+                self.assertEqual((rollout.id, asyncio.run(rollout.aid())), (expected, expected))
 
     def test_a_refusal_of_a_line_reaches_who_asked_for_errors(self):
         self.server.refuses = "reward"

@@ -23,7 +23,7 @@ NO_WAIT = {
     "Batch": {"check", "data_proto", "dataset", "log_probs", "sampled_tokens", "tensors", "why_no_advantages"},
     "Episode": {"run", "steps", "tree_id"},
     "SearchTree": {"closed", "id", "select"},
-    "Captured": {"id"},
+    "Captured": set(),
     "Table": {"reader"},
 }
 FUNCTIONS = {"end", "end_run", "flush", "reward", "run", "view"}

@@ -3,6 +3,7 @@ for those who want to say more of them."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from types import TracebackType
 from typing import Any
@@ -85,11 +86,15 @@ class Captured:
 
     @property
     def id(self) -> str:
-        """The id that the rollout has on record: what `db.feedback`, `db.view` and the tables take, from its first call on. The server is asked
-        for the project of the key, once. Raises EspalierError."""
+        """The id that the rollout has on record, which `db.feedback`, `db.view` and the tables take: it is known from the first call on, and on record
+        behind `er.flush()`. The server is asked what it depends on, which waits: a coroutine awaits `aid()`. Raises EspalierError."""
         if not self._rollout.begun:
             raise EspalierError("the rollout made no call yet", remedy="ask for its id behind its first call", field="rollout", code="ended")
         return self._session.id_of(self._rollout)
+
+    async def aid(self) -> str:
+        """`id` for a coroutine."""
+        return await asyncio.to_thread(lambda: self.id)
 
     def reward(self, value: float, *, component: str = "environment", step: bool = False, observation: str | None = None) -> None:
         """Assigns a reward to the rollout, or to its last step; `observation` is what followed on the last reply."""

@@ -44,7 +44,9 @@ RUN_VARIABLE = "ESPALIER_RUN"  # by which the processes that a program starts jo
 EXIT_S = 5.0  # that a program which ends is kept waiting for the server, at most
 OPEN = 10_000  # rollouts that may go on; the one that was idle for longest ends
 
-_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # a run that is named by its id
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # what is named by its id
+TREE = "query ($tree: ID!) { tree(id: $tree) { runId } }"
+ROLLOUT = "query ($rollout: ID!, $tree: ID!) { rollout(id: $rollout, tree: $tree) { id } }"
 
 logger = logging.getLogger("espalier_rl")
 _scope: ContextVar[Rollout | None] = ContextVar("espalier_rollout", default=None)  # of `with er.rollout()`
@@ -57,6 +59,7 @@ class Rollout:
 
     def __init__(self, run: str, task: str | None = None, name: str | None = None, policy: Policy = None) -> None:
         self.run, self.task, self.name = run, task, name or new_id()
+        self.is_named = name is not None
         self.policy = None if policy is None else policy_of(policy)
         self.pid = os.getpid()  # of the process that ends it
         self.ended = self.begun = False
@@ -286,13 +289,18 @@ class Session:
         raise EspalierError("this thread of work has no rollout that is open", remedy=remedy, field="rollout", code="ended")
 
     def id_of(self, rollout: Rollout) -> str:
-        """Returns the id of a rollout on record, which follows from its names as the server derives it."""
+        """Returns the id of a rollout on record: its own where a program named one by its id, else it follows from its names as the server derives it."""
         run_id = rollout.run
         if not _UUID.fullmatch(run_id):
             if self._project is None:
                 self._project = str(self.connection.graphql("{ viewer { project } }")["viewer"]["project"])
             run_id = derived_id("captured-run", self._project, run_id)
-        return derived_id("rollout", derived_id("tree", run_id, rollout.task or ""), rollout.name)
+        task, name = rollout.task or "", rollout.name
+        is_tree = _UUID.fullmatch(task) and (self.connection.graphql(TREE, {"tree": task})["tree"] or {}).get("runId") == run_id
+        tree_id = task if is_tree else derived_id("tree", run_id, task)
+        if rollout.is_named and _UUID.fullmatch(name) and self.connection.graphql(ROLLOUT, {"rollout": name, "tree": tree_id})["rollout"]:
+            return name
+        return derived_id("rollout", tree_id, name)
 
     def reward(self, rollout: Rollout, value: float, component: str, step: bool, observation: str | None) -> None:
         more: dict[str, Any] = {} if observation is None else {"observation": observation}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, ParamSpec, TypeVar
@@ -30,12 +31,25 @@ def iterated_by_coroutines(function: Callable[P, Iterator[R]]) -> Callable[P, As
     async def yielded(*given: P.args, **options: P.kwargs) -> AsyncIterator[R]:
         iterator = function(*given, **options)
         over = object()
+        following: asyncio.Future[object] | None = None
         try:
-            while (each := await asyncio.to_thread(next, iterator, over)) is not over:
+            while True:
+                following = _in_thread(next, iterator, over)
+                each = await asyncio.shield(following)
+                if each is over:
+                    break
                 yield each  # type: ignore[misc]
         finally:
+            if following is not None:
+                await asyncio.wait([following])  # its thread goes on, and an iterator that runs cannot be closed
+                following.exception()  # a cancellation takes its place
             await asyncio.to_thread(getattr(iterator, "close", lambda: None))
 
     yielded.__name__ = f"a{function.__name__}"
     yielded.__doc__ = f"`{function.__name__}` for a coroutine: `async for`."
     return yielded
+
+
+def _in_thread(function: Callable[..., object], *given: object) -> asyncio.Future[object]:
+    """`asyncio.to_thread` as a future, which the end of its event loop does not cancel while its thread runs."""
+    return asyncio.get_running_loop().run_in_executor(None, functools.partial(contextvars.copy_context().run, function, *given))

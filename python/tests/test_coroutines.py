@@ -8,6 +8,7 @@ import unittest
 try:
     import espalier_rl as er
     from espalier_rl.analysis import Table
+    from espalier_rl.coroutines import iterated_by_coroutines
     from espalier_rl.training import Batch, Training
 except ImportError:
     er = None
@@ -105,6 +106,39 @@ class Coroutines(RecordingCase):
         asyncio.run(record())
         self.assertEqual(len(self.installation.of("StepTaken")), 20)
         self.assertGreater(beats, 5)
+
+    def test_an_iteration_that_is_cancelled_while_it_waits_ends_behind_what_it_waits_for(self):
+        released, closed = threading.Event(), threading.Event()
+
+        def counted():
+            try:
+                yield 1
+                released.wait(20)
+                yield 2
+            finally:
+                closed.set()
+
+        async def read():
+            seen = []
+
+            async def iterate():
+                async for each in iterated_by_coroutines(counted)():
+                    seen.append(each)
+
+            reading = asyncio.create_task(iterate())
+            while not seen:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            reading.cancel()
+            await asyncio.sleep(0.05)
+            self.assertFalse(closed.is_set())
+            released.set()
+            with self.assertRaises(asyncio.CancelledError):
+                await reading
+            return seen
+
+        self.assertEqual(asyncio.run(read()), [1])
+        self.assertTrue(closed.is_set())
 
 
 if __name__ == "__main__":

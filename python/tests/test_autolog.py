@@ -291,13 +291,14 @@ class Autolog(AutologCase):
         for ids in ("[1,2,3]", "[1, 2,\t3]", "[]", "null", '["1"]', "[[1],[2]]"):
             for text in ('{"a":1,"prompt_token_ids": %s}', '{"prompt_token_ids":%s,"a":"\\"prompt_token_ids\\":[7]"}'):
                 raw = (text % ids).encode()
-                reply, _ = read_reply(raw, added)
+                reply = read_reply(raw, added)
                 self.assertEqual({**reply, "prompt_token_ids": json.loads(ids)}, json.loads(raw))
-        nested = b'{"choices":[{"prompt_token_ids":[1,2]}]}'
-        self.assertEqual(read_reply(nested, added), (json.loads(nested), nested))
-        self.assertEqual(read_reply(b'{"prompt_token_ids":[1]}', Added())[0], {"prompt_token_ids": [1]})
-        with self.assertRaises(ValueError):
-            read_reply(b'{"prompt_token_ids":[1', added)
+        for nested in (b'{"choices":[{"prompt_token_ids":[1,2]}]}', b'{"choices":[{"prompt_token_ids":[1,2]}],"prompt_token_ids":null}'):
+            self.assertEqual(read_reply(nested, added), json.loads(nested))
+        self.assertEqual(read_reply(b'{"prompt_token_ids":[1]}', Added()), {"prompt_token_ids": [1]})
+        for ids in ("[1", "[1 2 3]", "[1,,2]", "[,1]", "[1,]", "::[1]", "]"):
+            with self.assertRaises(ValueError):
+                read_reply(b'{"prompt_token_ids":%b}' % ids.encode(), added)
 
     def test_only_the_part_of_the_usage_is_taken_out_of_a_stream(self):
         added = Added(usage=True)

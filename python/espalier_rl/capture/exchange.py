@@ -123,9 +123,9 @@ class Exchange:
             raw = b"".join(self._chunks)
             out = raw
             try:
-                self._reply, parsed = read_reply(raw, self.added)
+                self._reply = read_reply(raw, self.added)
                 kept = without_extras(self._reply, self.added, part=False)
-                out = raw if kept is self._reply else written_as(kept, parsed)
+                out = raw if kept is self._reply else written_as(kept, raw)
             except Exception:  # noqa: BLE001
                 pass  # not of the protocol: the program has it as it came
             self._set_length(len(out))
@@ -151,7 +151,7 @@ class Exchange:
             self._done = self._said_done = True
             return None
         try:
-            part, _ = read_reply(data, self.added)
+            part = read_reply(data, self.added)
         except ValueError:
             return None
         if not isinstance(part, dict):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 ASKS = ("all", "log-probs", "none", "untouched")  # "none" still asks for the usage of a stream
@@ -54,17 +55,24 @@ def with_extras(api: str, body: Mapping[str, Any], raw: bytes, ask: str) -> tupl
 _PROMPT_IDS = b'"prompt_token_ids"'  # no text holds it: quotes within one are escaped
 
 
-def read_reply(raw: bytes, added: Added) -> tuple[Any, bytes]:
-    """Parses a reply, or a part of a stream, and returns it with what was parsed: without the token ids of the prompt where they were added, as parsing
-    thousands of numbers that are taken out again would take the program most of the time. Raises ValueError."""
-    at = raw.find(_PROMPT_IDS) if added.token_ids else -1
-    end = raw.find(b"]", at)
-    if at >= 0 and end >= 0 and raw[at + len(_PROMPT_IDS) : end].translate(None, b"0123456789, ") == b":[":
-        short = raw[: at + len(_PROMPT_IDS)] + b":null" + raw[end + 1 :]
-        reply = json.loads(short)
-        if isinstance(reply, dict) and reply.get("prompt_token_ids", 0) is None:
-            return reply, short
-    return json.loads(raw), raw
+def read_reply(raw: bytes, added: Added) -> Any:
+    """Parses a reply, or a part of a stream: with None for the token ids of the prompt where they were added, as parsing thousands of numbers that are
+    taken out again would take the program most of the time. Raises ValueError."""
+    at = raw.find(_PROMPT_IDS) + len(_PROMPT_IDS) if added.token_ids else -1
+    end = raw.find(b"]", at) + 1
+    if at >= len(_PROMPT_IDS) and end > 0 and _is_list_of_ids(raw[at:end]):
+        marker = token_hex(16)  # a null, or a list in a choice, may be of the model server
+        reply = json.loads(b'%b:"%b"%b' % (raw[:at], marker.encode(), raw[end:]))
+        if isinstance(reply, dict) and reply.get("prompt_token_ids") == marker:
+            return {**reply, "prompt_token_ids": None}
+    return json.loads(raw)
+
+
+def _is_list_of_ids(raw: bytes) -> bool:
+    """Whether that is `:` and a list of numbers; a pattern would take as long as parsing them."""
+    before, opening, rest = raw[:-1].partition(b"[")
+    numbers = rest.replace(b", ", b",")
+    return before + opening in (b":[", b": [") and not numbers.translate(None, b"0123456789,") and (not numbers or b",," not in b",%b," % numbers)
 
 
 def without_extras(reply: dict[str, Any], added: Added, *, part: bool) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./tree.ts')).addTree,
   },
   export: {
-    summary: 'export trajectories, mined examples, or the history of batches; equal exports have equal bytes',
+    summary: 'export trajectories or mined examples; equal exports have equal bytes',
     load: async () => (await import('./export.ts')).addExport,
   },
   table: {

@@ -159,7 +159,7 @@ export function exportMount(listener: NodeListener): Mount {
       GET: {
         summary: 'An export for a trainer, as the file that `espalier export` writes, or its manifest.',
         description:
-          'The file is written whole before its first byte is sent, and kept for a quarter of an hour after it was last read: who read a part asks for the rest by Range, with the ETag in If-Range; a 200 in place of 206 is a new file, as the record went on and the old one is gone. Formats that keep pictures in files of their own are refused where there are any.',
+          'The file is written whole before its first byte is sent, and kept for an hour after it was made: who read a part asks for the rest by Range, with the ETag in If-Range; a 200 in place of 206 is a new file, as the record went on and the old one is gone. Formats that keep pictures in files of their own are refused where there are any.',
         query: exportQuery,
         headers: z.looseObject({
           range: z.string().optional().describe('One range of bytes: `bytes=4096-`.'),
@@ -177,7 +177,7 @@ export function exportMount(listener: NodeListener): Mount {
             headers: { ...OF_FILE, 'content-range': 'Which bytes, of how many.' },
           },
           307: {
-            description: 'A large file is in a bucket: read it there, without the key.',
+            description: 'A file of 8 MiB or more is in a bucket: read it there, without the key (curl -L).',
             headers: { location: 'A signed address.' },
           },
           ...refusals({

@@ -59,6 +59,7 @@ export class GuideFolder {
     const child = spawn(program, [...args, command], { ...options, stdio: ['ignore', stdout, stderr] });
     if (child.pid !== undefined) this.#groups.add(child.pid);
     const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
+    this.#dropEndedGroups();
     for (const descriptor of [stdout, stderr]) closeSync(descriptor);
     const [out = '', error = ''] = await Promise.all(files.map((file) => readFile(file, 'utf8')));
     await rm(printed, { recursive: true });
@@ -67,13 +68,21 @@ export class GuideFolder {
 
   /** Ends what commands left running in the background. */
   endBackground(): void {
-    for (const group of this.#groups) {
-      try {
-        process.kill(-group, 'SIGTERM');
-      } catch {
-        // nothing of it runs
-      }
-    }
+    for (const group of this.#groups) signalGroup(group, 'SIGTERM');
     this.#groups.clear();
+  }
+
+  /** A group without members has an id that the system gives to another one. */
+  #dropEndedGroups(): void {
+    for (const group of this.#groups) if (!signalGroup(group, 0)) this.#groups.delete(group);
+  }
+}
+
+/** Returns whether anything of a process group runs. */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
   }
 }

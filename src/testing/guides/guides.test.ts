@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { tmpdir } from 'node:os';
+import { describe, expect, jest, test } from '@jest/globals';
+import { GuideFolder } from './guide-folder.ts';
 import { changed, patternOf, readGuide } from './read-guide.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -32,5 +34,16 @@ describe('a guide that changes the code', () => {
     expect('run 7 completed\n').toMatch(patternOf('run … completed'));
     expect('a\nb\nc\nd\n').toMatch(patternOf('a\n…\nd'));
     expect('run 7 failed\n').not.toMatch(patternOf('run … completed'));
+  });
+
+  test('only commands that left something in the background have their process groups ended', async () => {
+    const folder = new GuideFolder(tmpdir(), { PATH: '/usr/bin:/bin' });
+    await folder.run('true');
+    await folder.run('sleep 60 &');
+    const kill = jest.spyOn(process, 'kill');
+    folder.endBackground();
+    expect(kill.mock.calls.map(([, signal]) => signal)).toEqual(['SIGTERM']);
+    expect(kill).toHaveReturnedWith(true);
+    kill.mockRestore();
   });
 });

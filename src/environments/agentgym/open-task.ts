@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Opening } from '../environment.ts';
-import { type RemoteOpening, readRemote, resetRemote, type Server } from './remote.ts';
+import { readRemote, resetRemote, type Server } from './remote.ts';
 
 const GOAL_WITHIN = 16_384; // characters of an observation that a goal is looked for in; goals have at most 10,000
 
@@ -8,16 +8,7 @@ const GOAL_WITHIN = 16_384; // characters of an observation that a goal is looke
  * Starts a task on a leased environment and returns its opening as an agent sees it. @throws EnvironmentError as `resetRemote`.
  */
 export async function openTask(server: Server, id: number, task: number, mode?: 'alone'): Promise<Opening> {
-  return shownOpening(server, id, task, await resetRemote(server, id, task, mode));
-}
-
-/** Returns the opening of a task that an environment has started, as an agent sees it. @throws EnvironmentError as any read. */
-export async function shownOpening(
-  server: Server,
-  id: number,
-  task: number,
-  { observation, actions }: RemoteOpening,
-): Promise<Opening> {
+  const { observation, actions } = await resetRemote(server, id, task, mode);
   const { descriptor } = server;
   const shown = shownText(server, observation, actions);
   const named = descriptor.openings === 'alike' ? `${shown}\nGame ${task}.` : shown;

@@ -14,7 +14,7 @@ export interface Server {
   readonly gate: StartGate;
 }
 
-export interface RemoteOpening {
+interface RemoteOpening {
   readonly observation: string;
   readonly actions: readonly string[] | null;
 }

@@ -10,12 +10,12 @@ import type { Truths } from './truths.ts';
 import type { ContextRule } from './without-context.ts';
 
 /** What a file of trajectories looks like. Everything that changes its bytes is in it, and so in its manifest. */
-export interface FileFormat {
+export interface TrajectoryFileFormat {
   readonly kind: string;
 }
 
 /** A format of files of trajectories: all that is said of it. */
-export interface FormatEntry<Format extends FileFormat> {
+export interface FormatEntry<Format extends TrajectoryFileFormat> {
   readonly kind: Format['kind'];
   /** Raised when its bytes change for equal input. */
   readonly version: number;
@@ -46,7 +46,7 @@ export function contextOf({ context }: Pick<FormatOptions, 'context'>): { readon
   return context === 'keep' ? {} : { context };
 }
 
-export interface WriteJob<Format extends FileFormat = FileFormat> {
+export interface WriteJob<Format extends TrajectoryFileFormat = TrajectoryFileFormat> {
   readonly trx: Trx;
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;

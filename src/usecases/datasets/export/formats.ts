@@ -1,4 +1,4 @@
-import type { FileFormat, FormatEntry, WriteJob } from './format.ts';
+import type { FormatEntry, TrajectoryFileFormat, WriteJob } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
 import { eventsFormat } from './stream-events.ts';
 import { verlFormat } from './verl-file.ts';
@@ -34,10 +34,10 @@ export type ExportFormat = FormatOf<(typeof ENTRIES)[number]>;
 export const EXPORT_FORMATS: readonly ExportFormat['kind'][] = ENTRIES.map(({ kind }) => kind);
 
 /** Returns the entry of a format. */
-export function formatEntry({ kind }: Pick<ExportFormat, 'kind'>): FormatEntry<FileFormat> {
+export function formatEntry({ kind }: Pick<ExportFormat, 'kind'>): FormatEntry<TrajectoryFileFormat> {
   const entry = ENTRIES.find((each) => each.kind === kind);
   if (entry === undefined) throw new TypeError(`there is no format ${kind}`);
-  return entry as unknown as FormatEntry<FileFormat>; // it is asked about formats of its kind alone
+  return entry as unknown as FormatEntry<TrajectoryFileFormat>; // it is asked about formats of its kind alone
 }
 
 /** Whether a name is that of a format. */

@@ -806,7 +806,7 @@ class Autolog(AutologCase):
             with mock.patch("pathlib.Path.mkdir", side_effect=full), mock.patch("tempfile.mkdtemp", side_effect=full):
                 er.autolog(run="no folder")
                 self.ask(self.client(), "first")
-                with self.assertRaises(er.Unreachable):
+                with self.assertRaisesRegex(er.Unreachable, r"\d+ bytes in memory are not sent"):
                     er.flush(0.3)
             self.assertEqual(list(Path(self.folder).glob("*/*")), [])
             self.ask(self.client(), "then")
@@ -863,6 +863,14 @@ class Autolog(AutologCase):
         self.assertEqual(len(said.output), 1)
         self.assertRegex(said.output[0], "cannot be written: Not a directory; name a folder .*until then calls are kept in /")
         self.assertFalse(Path(said.output[0].split("kept in ")[-1].split(",")[0]).exists())
+        self.server.lines.clear()
+        no_folder = mock.patch("tempfile.mkdtemp", side_effect=FileNotFoundError("no usable directory"))
+        with no_folder, mock.patch.dict(os.environ, {"ESPALIER_SPOOL": str(path)}), self.assertLogs("espalier_rl", "WARNING") as said:
+            er.autolog()
+            self.ask(self.client(), "q")
+            er.autolog(False)
+        self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "end", "close"])
+        self.assertRegex("\n".join(said.output), "^[^\n]*calls are kept in memory[^\n]*$")
 
     def program(self, text, **more):
         path = Path(self.folder, "agent.py")

@@ -104,7 +104,8 @@ class CallSender(Sender):
             super()._belong_to(owner)
 
     def _where(self) -> str:
-        return super()._where() if not self.held else f"{self.spool.folder} and in memory" if self.spool.segments else "memory"
+        where = [super()._where()] if self.spool.segments else []
+        return " and ".join([*where, "memory"] if self.held or not where else where)
 
     def _refuse(self, error: EspalierError) -> None:
         if self.is_of_program:

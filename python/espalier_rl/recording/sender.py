@@ -106,7 +106,7 @@ class Sender:
             return
         why = str(self.away) if self.away else "it is behind"
         remedy = "start the server; the next er.connect() to it sends them"
-        raise Unreachable(f"{spool.unsent} bytes in the spool {spool.folder} are not sent: {why}", remedy=remedy, field="url", code="unreachable")
+        raise Unreachable(f"{spool.unsent} bytes in {self._where()} are not sent: {why}", remedy=remedy, field="url", code="unreachable")
 
     def _is_reached(self) -> bool:
         """Whether the last try was answered by the server: not by nobody, or by a proxy in its place."""
@@ -218,7 +218,7 @@ class Sender:
 
     def _where(self) -> str:
         """Where what was recorded is kept."""
-        return str(self.spool.folder)
+        return f"the spool {self.spool.folder}"
 
     def _meet(self) -> None:
         """Takes whoever answered last for the installation that the spool is for."""

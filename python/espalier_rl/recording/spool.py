@@ -274,7 +274,7 @@ class Spool:
         with _disk(self.folder):
             self._write_buffer()
             self._close_segment()
-        if delete:
+        if delete and self.has_folder:
             for number in _numbers(self.folder):
                 self._path(number).unlink(missing_ok=True)
             if not (self.folder / REFUSED).exists():

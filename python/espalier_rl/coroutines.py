@@ -52,4 +52,5 @@ def iterated_by_coroutines(function: Callable[P, Iterator[R]]) -> Callable[P, As
 
 def _in_thread(function: Callable[..., object], *given: object) -> asyncio.Future[object]:
     """`asyncio.to_thread` as a future, which the end of its event loop does not cancel while its thread runs."""
-    return asyncio.get_running_loop().run_in_executor(None, functools.partial(contextvars.copy_context().run, function, *given))
+    context = contextvars.copy_context()
+    return asyncio.get_running_loop().run_in_executor(None, lambda: context.run(function, *given))

@@ -1,7 +1,6 @@
 import { Kysely, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { CamelCaseDialect } from './camel-case-dialect.ts';
-import { hostsOf } from './hosts.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Tables } from './tables.ts';
 
@@ -19,7 +18,7 @@ export type Db = Kysely<Tables>;
 export async function openDatabase(url: string, options: PoolOptions = {}): Promise<Database> {
   const pool = openPool(url, options);
   try {
-    await reach(pool, hostsOf(url).tries);
+    (await pool.connect()).release();
   } catch (error) {
     await pool.end();
     throw new DatabaseUnreachable(url, error);
@@ -33,17 +32,6 @@ export async function openDatabase(url: string, options: PoolOptions = {}): Prom
       if (!pool.ending) await pool.end(); // kysely leaves a pool alone through which it has sent nothing
     },
   };
-}
-
-/** Makes a first connection, within so many tries. */
-async function reach(pool: pg.Pool, limit: number): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return (await pool.connect()).release();
-    } catch (error) {
-      if (tries >= limit) throw error;
-    }
-  }
 }
 
 export class DatabaseUnreachable extends Error {

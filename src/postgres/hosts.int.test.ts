@@ -54,6 +54,23 @@ test('of several hosts the first that answers, and is of the kind that target_se
   await expect(reached(addressOf([away, second], 'primary'))).rejects.toThrow('target_session_attrs');
 });
 
+test('a pool goes on to another server before a query fails, also when each of its connections is new', async () => {
+  const [first, second] = [portOf(primary.url), portOf(standby.url)];
+  const answers = async (url: string) => {
+    const pool = openPool(url, { max: 3 });
+    pool.options.maxUses = 1;
+    const ask = async () => (await pool.query<{ port: string }>("select current_setting('port') as port")).rows[0]?.port;
+    try {
+      return [await ask(), await ask(), ...(await Promise.all([ask(), ask(), ask(), ask()]))];
+    } finally {
+      await pool.end();
+    }
+  };
+  expect(new Set(await answers(addressOf([first, away], 'prefer-standby')))).toEqual(new Set([first]));
+  expect(new Set(await answers(addressOf([away, second, first], 'primary')))).toEqual(new Set([first]));
+  await expect(answers(addressOf([away, second], 'primary'))).rejects.toThrow(/ECONNREFUSED|target_session_attrs/);
+});
+
 test('a pool follows the primary: when it is away, its connections go to the standby that was promoted', async () => {
   const database = await openDatabase(addressOf([portOf(primary.url), portOf(standby.url)], 'primary'), { max: 3 });
   try {

@@ -19,6 +19,8 @@ export class WrongServer extends Error {
   readonly code = 'ECONNREFUSED'; // waited out as a server that does not answer: after a failover one of them is the right one
 }
 
+const WITHOUT_STANDBY_MS = 30_000; // each look costs a connection to the primary, and as long as the standby takes to fail
+
 const known = new Map<string, Hosts>(); // pools of one address go to the same server
 
 /** Returns the servers of an address. @throws RangeError where it cannot be read. */
@@ -33,6 +35,7 @@ function readHosts(url: string): Hosts {
   const wanted = sessionAttrsOf(url);
   let at = 0;
   let skipped = 0; // since a server was right
+  let anyUntil = 0; // when a standby is looked for again after none was there
   const current = () => urls[at] as string; // there is one at least
   return {
     tries: wanted === 'prefer-standby' ? 2 * urls.length : urls.length,
@@ -40,10 +43,10 @@ function readHosts(url: string): Hosts {
     skip(failed) {
       if (failed !== current()) return;
       at = (at + 1) % urls.length;
-      skipped++;
+      if (++skipped >= urls.length) anyUntil = performance.now() + WITHOUT_STANDBY_MS;
     },
     async check(client) {
-      const isAnyGood = wanted === 'any' || (wanted === 'prefer-standby' && skipped >= urls.length);
+      const isAnyGood = wanted === 'any' || (wanted === 'prefer-standby' && performance.now() < anyUntil);
       if (!isAnyGood && !(await isOf(client, wanted)))
         throw new WrongServer(
           `it is not ${wanted === 'prefer-standby' ? 'standby' : wanted}, which target_session_attrs asks for`,

@@ -26,10 +26,10 @@ export interface PoolOptions {
 
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
 export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
-  const hosts = hostsOf(url);
+  const attempts: Attempts = { hosts: hostsOf(url), servers: new WeakMap(), failures: new WeakSet() };
   const pool = new pg.Pool({
-    Client: clientOf(hosts),
-    onConnect: (client) => checkServer(hosts, client),
+    Client: clientOf(attempts),
+    onConnect: (client) => checkServer(attempts, client),
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',
     connectionTimeoutMillis: options.connectMs ?? 10_000,
@@ -40,7 +40,48 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   pool.on('error', () => undefined);
   // One in use that breaks fails its query; pg emits it as an event as well, which without a listener would end the process too.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (attempts.hosts.tries > 1) tryEachServer(pool, attempts);
   return pool;
+}
+
+/** What a pool knows of its connections to several servers. */
+interface Attempts {
+  readonly hosts: Hosts;
+  /** The address that each client was made for. */
+  readonly servers: WeakMap<pg.ClientBase, string>;
+  /** Errors that a server is the cause of, not the pool. */
+  readonly failures: WeakSet<object>;
+}
+
+/** Lets a pool hand out a connection to the next server where one fails, so that a query fails only if every server did. */
+function tryEachServer(pool: pg.Pool, { hosts, failures }: Attempts): void {
+  const connectOnce = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  const isOfServer = (error: unknown) =>
+    error instanceof Error && [error, error.cause].some((each) => each instanceof Error && failures.has(each)); // a pool wraps a time-out
+  const connectToAny = async () => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await connectOnce();
+      } catch (error) {
+        if (tries >= hosts.tries || !isOfServer(error)) throw error;
+      }
+    }
+  };
+  type Callback = (
+    error: Error | undefined,
+    client: pg.PoolClient | undefined,
+    done: (release?: Error | boolean) => void,
+  ) => void;
+  const connect = (callback?: Callback) => {
+    const connected = connectToAny();
+    if (callback)
+      connected.then(
+        (client) => callback(undefined, client, client.release),
+        (error: Error) => callback(error, undefined, () => undefined),
+      );
+    return connected;
+  };
+  pool.connect = connect as typeof pool.connect;
 }
 
 /**
@@ -63,15 +104,19 @@ function settingsOf(settings: Readonly<Record<string, string>>): string {
 }
 
 /** Makes the clients of a pool, each of the server that is used at that moment; one that does not connect leaves it to the next. */
-function clientOf(hosts: Hosts): typeof pg.Client {
+function clientOf({ hosts, servers, failures }: Attempts): typeof pg.Client {
   return class extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
       const server = hosts.current();
       super({ ...config, connectionString: asLibpq(server) });
+      servers.set(this, server);
       const connect = this.connect.bind(this) as (callback: (error: Error | null) => void) => void; // as a pool calls it
       const connectOrSkip: typeof connect = (callback) =>
         connect((error) => {
-          if (error) hosts.skip(server);
+          if (error) {
+            failures.add(error);
+            hosts.skip(server);
+          }
           callback(error);
         });
       this.connect = connectOrSkip as typeof this.connect;
@@ -79,12 +124,14 @@ function clientOf(hosts: Hosts): typeof pg.Client {
   };
 }
 
-async function checkServer(hosts: Hosts, client: pg.ClientBase): Promise<void> {
-  const server = hosts.current();
-  await hosts.check(client).catch((error: unknown) => {
-    hosts.skip(server);
+async function checkServer({ hosts, servers, failures }: Attempts, client: pg.ClientBase): Promise<void> {
+  try {
+    await hosts.check(client);
+  } catch (error) {
+    if (error instanceof Error) failures.add(error);
+    hosts.skip(servers.get(client) ?? hosts.current());
     throw error;
-  });
+  }
 }
 
 /** Opens one connection outside any pool: for LISTEN, advisory locks and COPY. */

@@ -45,7 +45,7 @@ export class DatabaseUnreachable extends Error {
 }
 
 function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:@/?#]*):[^@/?#]*@/i, '$1@').replace(/([?&]password=)[^&#]*/i, '$1…');
+  return url.replace(/^([a-z]+:\/\/[^:@/?#]*):[^/?#]*@/i, '$1@').replace(/([?&]password=)[^&#]*/i, '$1…');
 }
 
 function reasonOf(error: unknown): string {

@@ -71,6 +71,12 @@ test('a pool goes on to another server before a query fails, also when each of i
   await expect(answers(addressOf([away, second], 'primary'))).rejects.toThrow(/ECONNREFUSED|target_session_attrs/);
 });
 
+test('a server that is unreachable is named without the password of its address', async () => {
+  await expect(openDatabase(`postgres://u:p@ss@127.0.0.1:${away}/postgres?password=pass`)).rejects.toThrow(
+    `at postgres://u@127.0.0.1:${away}/postgres?password=…: connect ECONNREFUSED`,
+  );
+});
+
 test('a pool follows the primary: when it is away, its connections go to the standby that was promoted', async () => {
   const database = await openDatabase(addressOf([portOf(primary.url), portOf(standby.url)], 'primary'), { max: 3 });
   try {

@@ -358,6 +358,8 @@ describe('readConfig', () => {
       KAFKA_SASL_PASSWORD_FILE: '/f',
       ESPALIER_PORT_FILE: '/f',
       ESPALIER_SECRET_MODEL: 's',
+      ESPALIER_TOKEN: 't',
+      ESPALIER_SPOOL: '/spool',
       PATH: '/bin',
     };
     expect(unknownVariables(env)).toEqual(['ESPALIER_PORT_FILE', 'ESPALIER_PROBE_PROT', 'KAFKA_BROKER']);
@@ -366,4 +368,11 @@ describe('readConfig', () => {
   test('a password in a wrong DATABASE_URL is not repeated', () => {
     expect(() => readConfig({ DATABASE_URL: 'mysql://u:secret@h' })).toThrow(/^(?!.*secret)/);
   });
+
+  test.each(['htp://u:hidden@h', 'http://u:hid@hidden@h:port', 'http://u:hid/hidden@h', `htp://u:${'hidden'.repeat(20)}@h`])(
+    'a login in a wrong address is not repeated: %s',
+    (address) => {
+      expect(() => readConfig({ OPENAI_BASE_URL: address })).toThrow(/^OPENAI_BASE_URL must be(?!.*hid).*:\/\/\(secret\)@h/);
+    },
+  );
 });

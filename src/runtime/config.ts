@@ -738,7 +738,12 @@ export const SECRET: ReadonlySet<Variable> = new Set<Variable>([
 ]);
 
 function shown(variable: Variable, value: string): string {
-  return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
+  return SECRET.has(variable) ? 'the text given' : JSON.stringify(withoutLogin(value).slice(0, 80));
+}
+
+/** Replaces the login of an address, up to its last `@`: a faulty one may have a password with `@` or `/`. */
+function withoutLogin(value: string): string {
+  return value.replace(/:\/\/.*@/s, '://(secret)@');
 }
 
 /** A variable as this process finds it. */
@@ -755,7 +760,7 @@ export function listSettings(env: Readonly<Record<string, string | undefined>> =
   return VARIABLE_NAMES.map((variable) => {
     const isSecret = SECRET.has(variable);
     const value = env[variable]?.trim();
-    if (value) return { variable, value: isSecret ? '(secret)' : value.replace(/\/\/[^/@]*@/, '//(secret)@'), file: null };
+    if (value) return { variable, value: isSecret ? '(secret)' : withoutLogin(value), file: null };
     const file = (isSecret && env[`${variable}_FILE`]?.trim()) || null;
     return { variable, value: file === null ? null : '(secret)', file };
   });
@@ -781,11 +786,22 @@ export function configFaults(env: Readonly<Record<string, string | undefined>> =
   return [...faults.values()];
 }
 
-/** Lists the variables that are set under the prefixes of this program, and that it does not read. */
+/** Variables under our prefix that the Python client reads. */
+const OF_CLIENT = [
+  'ESPALIER_URL',
+  'ESPALIER_TOKEN',
+  'ESPALIER_TOKEN_FILE',
+  'ESPALIER_SPOOL',
+  'ESPALIER_BIN',
+  'ESPALIER_RUN',
+] as const;
+
+/** Lists the variables that are set under the prefixes of this program, and that neither it nor its client reads. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>> = process.env): readonly string[] {
-  const known = new Set<string>(
-    VARIABLE_NAMES.flatMap((variable) => [variable, ...(SECRET.has(variable) ? [`${variable}_FILE`] : [])]),
-  );
+  const known = new Set<string>([
+    ...VARIABLE_NAMES.flatMap((variable) => [variable, ...(SECRET.has(variable) ? [`${variable}_FILE`] : [])]),
+    ...OF_CLIENT,
+  ]);
   return Object.keys(env)
     .filter((name) => /^(ESPALIER|KAFKA)_/.test(name) && !known.has(name) && !name.startsWith(NAMED))
     .sort();

@@ -70,6 +70,8 @@ interface ScopedCall {
 interface ScopedRole extends Pick<Role<StartedRole>, 'about' | 'ready' | 'reached'> {
   /** What the words are; in brackets those that may be left out. */
   readonly words: readonly string[];
+  /** Whether it has work that ends, and that is to be continued after a stop. */
+  readonly ends: boolean;
   start(platform: Platform, logger: Logger, call: ScopedCall): Promise<StartedRole>;
 }
 
@@ -80,6 +82,7 @@ export const SCOPED_ROLES = {
     words: ['PLAN.json'],
     ready: 'collecting',
     reached: false,
+    ends: true,
     start: async (...given) => (await import('./collect-plan.ts')).collectPlan(...given),
   },
   train: {
@@ -88,6 +91,7 @@ export const SCOPED_ROLES = {
     words: ['POLICY', '[NAME]'],
     ready: 'training',
     reached: false,
+    ends: true,
     start: async (...given) => (await import('./train-declared.ts')).trainDeclared(...given),
   },
   policy: {
@@ -95,6 +99,7 @@ export const SCOPED_ROLES = {
     words: ['SPEC'],
     ready: 'serving',
     reached: true,
+    ends: false,
     start: async (...given) => (await import('./serve-policy.ts')).servePolicy(...given),
   },
 } satisfies Readonly<Record<string, ScopedRole>>;

@@ -16,7 +16,8 @@ export type Served =
 /** Runs roles in this process, until it is stopped or one of them ends. */
 export async function serveRoles(served: Served): Promise<void> {
   const name = served.kind === 'roles' ? served.names.join(' ') : served.name;
-  await runUntilStopped(async (signal) => {
+  const ends = served.kind === 'scoped' && SCOPED_ROLES[served.name].ends;
+  const startServed = async (signal: AbortSignal): Promise<Running> => {
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel }).with({ role: name });
     const { running, close } = await startOnPlatform({ config, name, logger, signal }, (platform) =>
@@ -25,7 +26,8 @@ export async function serveRoles(served: Served): Promise<void> {
     const reached =
       served.kind === 'roles' ? served.names.some((each) => ROLES[each].reached) : SCOPED_ROLES[served.name].reached;
     return { finished: running.finished, ...(reached ? { drain: () => drain(config.drainMs) } : {}), close };
-  });
+  };
+  await runUntilStopped(startServed, { ends });
 }
 
 async function start(served: Served, platform: Platform, logger: Logger, signal: AbortSignal): Promise<Running> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { freePort } from '../runtime/free-port.ts';
-import { environmentOf } from '../testing/crashing-run.ts';
+import { environmentOf, plan, planRun } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
@@ -69,6 +69,14 @@ test('a projector says at its probe port, without a key, how far the read models
   expect(metrics).toMatch(/^espalier_projection_lag_records\{projection="runs",role="project"\} 0$/m);
   worker.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
+});
+
+test('a collector that is stopped before its run ended exits with 143, so that a Job starts it again', async () => {
+  const { startCollector } = await planRun(platform, 1, { ...plan, tasks: [{ alias: '40', rollouts: 200, branching: 'root' }] });
+  const collector = startCollector();
+  await collector.saying(/"message":"collecting"/);
+  collector.kill('SIGTERM');
+  expect([await collector.ended, collector.stderr()]).toEqual([143, expect.not.stringContaining('"message":"collected"')]);
 });
 
 test('a server that waits for the database ends when it is stopped, and one whose login is refused ends with the reason', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { type Running, runUntilStopped } from './lifecycle.ts';
+import { type LifecycleOptions, type Running, runUntilStopped } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 
 describe('runUntilStopped', () => {
@@ -25,6 +25,24 @@ describe('runUntilStopped', () => {
     expect(aborted).toBe(true);
     expect(world).toMatchObject({ exits: [0], closed: 1 });
     expect(world.lines).toEqual([expect.objectContaining({ level: 'info', message: 'stopping', signal: 'SIGTERM' })]);
+  });
+
+  test('a signal that interrupts work that ends gives 128 plus its number, also during the start; the end of the work gives 0', async () => {
+    for (const start of [
+      async () => ({ finished: new Promise(() => undefined), close: async () => undefined }),
+      () => Promise.reject(new Error('aborted')),
+    ]) {
+      const world = given();
+      const ended = world.run((signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(start()))), {
+        ends: true,
+      });
+      world.source.emit('SIGTERM', 'SIGTERM');
+      await ended;
+      expect(world.exits).toEqual([143]);
+    }
+    const world = given();
+    await world.run(async () => ({ finished: Promise.resolve(), close: world.close }), { ends: true });
+    expect(world.exits).toEqual([0]);
   });
 
   test('a rejected `finished` is logged once and closes the worker with exit code 1', async () => {
@@ -59,17 +77,16 @@ describe('runUntilStopped', () => {
     await failing.run(async () => ({ finished: Promise.resolve(), close: () => Promise.reject(new Error('stuck')) }));
     expect(failing.exits).toEqual([1]);
     const slow = given();
-    await slow.run(async () => ({ finished: Promise.resolve(), close: () => new Promise(() => undefined) }), 10);
+    await slow.run(async () => ({ finished: Promise.resolve(), close: () => new Promise(() => undefined) }), { closeMs: 10 });
     expect(slow.exits).toEqual([1]);
     expect(slow.lines).toEqual([expect.objectContaining({ message: 'did not close within 0.01 s; ending anyway' })]);
   });
 
   test('a second signal ends the process at once with 128 plus its number', async () => {
     const world = given();
-    const ended = world.run(
-      async () => ({ finished: new Promise(() => undefined), close: () => new Promise(() => undefined) }),
-      50,
-    );
+    const ended = world.run(async () => ({ finished: new Promise(() => undefined), close: () => new Promise(() => undefined) }), {
+      closeMs: 50,
+    });
     world.source.emit('SIGINT', 'SIGINT');
     world.source.emit('SIGINT', 'SIGINT');
     expect(world.exits).toEqual([130]);
@@ -123,10 +140,11 @@ function given() {
     close: async () => {
       world.closed++;
     },
-    run: (start: (signal: AbortSignal) => Promise<Running>, closeMs = 5_000) =>
+    run: (start: (signal: AbortSignal) => Promise<Running>, options: LifecycleOptions = {}) =>
       runUntilStopped(start, {
         logger: createLogger({ form: 'json', write: (line) => void lines.push(JSON.parse(line)) }),
-        closeMs,
+        closeMs: 5_000,
+        ...options,
         process: source,
         exit: (code) => void world.exits.push(code),
       }),

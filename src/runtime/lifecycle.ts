@@ -15,6 +15,8 @@ export interface LifecycleOptions {
   readonly logger?: Logger;
   /** How long a graceful end may take, start included; then the process ends anyway. */
   readonly closeMs?: number;
+  /** Whether it has work that ends, and that a stop interrupts; it serves until it is stopped unless given. */
+  readonly ends?: boolean;
   /** Where signals and unhandled errors arrive; the process itself but for tests. */
   readonly process?: Pick<EventEmitter, 'on' | 'off'>;
   readonly exit?: (code: number) => void;
@@ -26,7 +28,8 @@ export interface LifecycleOptions {
  * Runs a worker until it ends or is asked to stop, then ends the process. States: starting → running → closing → ended.
  * - SIGINT or SIGTERM aborts `signal` and closes; a second one ends at once.
  * - `finished` resolved: closes, exit 0. Rejected, an unhandled rejection or an uncaught error: logged once, closes, exit 1.
- * - Exit codes: 0 stopped as asked, 1 a fault or a close that took too long, 128 + signal when forced.
+ * - Exit codes: 0 stopped as asked, 1 a fault or a close that took too long, 128 + signal when forced, or when work that `ends` was
+ *   interrupted: what started the process, such as a Job of Kubernetes, would take 0 for the end of that work.
  * The process is ended by `exit`, not by an empty event loop: a client library that forgets a timer must not keep a closed worker
  * alive.
  */
@@ -34,7 +37,7 @@ export async function runUntilStopped(
   start: (signal: AbortSignal) => Promise<Running>,
   options: LifecycleOptions = {},
 ): Promise<void> {
-  const { logger = createLogger(), closeMs = 10_000, process: source = process, exit = process.exit } = options;
+  const { logger = createLogger(), closeMs = 10_000, ends = false, process: source = process, exit = process.exit } = options;
   outliveClosedPipes();
   const stopping = new AbortController();
   let end: (why: Ending) => void = () => undefined;
@@ -48,7 +51,7 @@ export async function runUntilStopped(
       return;
     }
     logger.info('stopping', { signal: name });
-    end({ kind: 'asked' });
+    end({ kind: 'asked', signal: SIGNALS[name] });
     stopping.abort();
   };
   const onFault = (error: unknown) => end({ kind: 'fault', error });
@@ -80,10 +83,14 @@ export async function runUntilStopped(
 
   for (const name of NAMES) source.off(name, onSignal);
   for (const event of FAULTS) source.off(event, onFault);
-  exit(why.kind === 'fault' || closed !== 'closed' ? 1 : 0);
+  if (why.kind === 'fault' || closed !== 'closed') exit(1);
+  else exit(why.kind === 'asked' && ends ? 128 + why.signal : 0);
 }
 
-type Ending = { readonly kind: 'asked' } | { readonly kind: 'finished' } | { readonly kind: 'fault'; readonly error: unknown };
+type Ending =
+  | { readonly kind: 'asked'; readonly signal: number }
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'fault'; readonly error: unknown };
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 const NAMES = ['SIGINT', 'SIGTERM'] as const;
 const FAULTS = ['unhandledRejection', 'uncaughtException'] as const;

@@ -95,11 +95,10 @@ export class KafkaProducer {
       const { topic, value, traceparent } = record;
       const { key } = restored ?? record;
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-      const headers = {
-        ...(traceparent ? { traceparent } : {}),
-        ...(restored ? { [RECEIVED_AT]: String(restored.receivedAt ?? '') } : {}),
-      };
-      const message = { key, value: bytes, partition, ...(traceparent || restored ? { headers } : {}) };
+      const message: Message = { key, value: bytes, partition };
+      if (traceparent || restored) message.headers = {};
+      if (message.headers && traceparent) message.headers.traceparent = traceparent;
+      if (message.headers && restored) message.headers[RECEIVED_AT] = String(restored.receivedAt ?? '');
       const messages = topics.get(topic);
       if (messages === undefined) topics.set(topic, [message]);
       else messages.push(message);

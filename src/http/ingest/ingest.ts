@@ -68,7 +68,9 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   };
   const annotationsFolded = () => caughtUp(options, annotations, ['trees']);
   const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
-  const refusedTotal = metrics.counter('ingest_refusals_total', 'Requests of events that were refused', ['reason']);
+  const refusedTotal = metrics.counter('ingest_refusals_total', 'Requests of events that were refused after they were read', [
+    'reason',
+  ]);
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
 
   return endpoint({

@@ -218,6 +218,11 @@ describe('the chart', () => {
     ['no database', 'database.secret=', 'database.secret is required'],
     ['an ingress without a host', 'ingress.enabled=true', 'ingress.host is required'],
     ['no volume for payloads', 'storage.blobs.size=', 'storage.blobs needs a claim or a size'],
+    [
+      'what a trainer on one node ignores',
+      'trainers[0].name=a,trainers[0].policy=p,trainers[0].gpus=1,trainers[0].command={run}',
+      'a has command',
+    ],
     ['a login without a user', 'kafka.brokers=a:1,kafka.protocol=SASL_SSL', 'kafka'],
   ])('refuses %s by its name', async (_, change, name) => {
     await expect(render(...LEAST, '--set', change)).rejects.toThrow(name);

@@ -37,11 +37,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{- end -}}
 
-{{/* Names that the API answers to when it is behind an ingress. */}}
+{{/* Names that the API answers to when it is behind an ingress; those of loopback are of `kubectl port-forward`. */}}
 {{- define "espalier.hosts" -}}
 {{- $service := printf "%s-api" (include "espalier.fullname" .) -}}
 {{- $inside := printf "%s.%s" $service .Release.Namespace -}}
-{{- join "," (list .Values.ingress.host $service $inside (printf "%s.svc" $inside) (printf "%s.svc.cluster.local" $inside)) -}}
+{{- join "," (list .Values.ingress.host "localhost" "127.0.0.1" $service $inside (printf "%s.svc" $inside) (printf "%s.svc.cluster.local" $inside)) -}}
 {{- end -}}
 
 {{/* Variables of a process: (dict "root" $ "home" true "listens" true). */}}

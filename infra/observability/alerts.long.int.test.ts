@@ -81,9 +81,10 @@ describeHere(`alerts${missing === undefined ? '' : ` (skipped: ${missing})`}`, (
 
   async function scrape(): Promise<Scrape> {
     const texts = await Promise.all(
-      [...running].map(
-        async ([role, { port }]) => [role, await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()] as const,
-      ),
+      [...running].map(async ([role, { port }]) => {
+        const reply = role === 'api' ? fetch(`${url}/metrics`, { headers: LOCAL }) : fetch(`http://127.0.0.1:${port}/metrics`);
+        return [role, await (await reply).text()] as const;
+      }),
     );
     const own = ['test', (await platform.metrics.expose()).body] as const; // several platforms of a process export spans as the first
     const samples = [...texts, own].flatMap(([role, text]) => [...readSamples(text, names, role)]);
@@ -183,6 +184,8 @@ describeHere(`alerts${missing === undefined ? '' : ` (skipped: ${missing})`}`, (
       for (const task of ['a', 'b']) recordGroup(builder, runId, task, { policyId: POLICY, rewards: [0, 1] });
       await appendRecorded(platform.log, builder.events.slice(from));
       await folded();
+      const due = async () => [...(await scrape()).samples].some(([series, n]) => series.includes('_plannable{') && n === 1);
+      await until(due); // the API looks every 30 s
     };
     await fires('EspalierPlannerMissing', provoke);
   });
@@ -241,6 +244,8 @@ describeHere(`alerts${missing === undefined ? '' : ` (skipped: ${missing})`}`, (
     const provoke = async () => {
       await stop('project');
       expect(await post('unfolded')).toBe(200);
+      const late = async () => [...(await scrape()).samples].some(([series, n]) => series.includes('_lag_seconds{') && n > 0);
+      await until(late); // it is read twice a second
     };
     await fires('EspalierProjectionLag', provoke);
     await start('project');

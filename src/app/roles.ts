@@ -144,7 +144,7 @@ export async function startRoles<Name extends RoleName>(
 
 /** Adds which roles run in this process to its measurements. */
 export function countRoles({ metrics }: Platform, names: readonly (RoleName | ScopedRoleName)[]): void {
-  metrics.gauge('role_up', 'The roles that run in this process', ['role'], async () =>
+  metrics.openGauge('role_up', 'The roles that run in this process', ['role'], async () =>
     names.map((name) => ({ labels: { role: name }, value: 1 })),
   );
 }

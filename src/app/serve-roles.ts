@@ -1,4 +1,4 @@
-import { addGauges } from '../http/gauges.ts';
+import { addLagGauges } from '../http/gauges.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { projections } from '../projections/registry.ts';
 import { readConfig } from '../runtime/config.ts';
@@ -41,7 +41,8 @@ async function start(served: Served, platform: Platform, logger: Logger, signal:
     return { finished: running.finished ?? new Promise(() => undefined), close: () => running.close() };
   }
   // A projector says at its probe port how far the read models are behind, by which an orchestrator adds projectors.
-  if (served.names.includes('project')) addGauges(platform.metrics, { db: platform.database.db, log: platform.log, projections });
+  if (served.names.includes('project'))
+    addLagGauges(platform.metrics, { db: platform.database.db, log: platform.log, projections });
   const { roles, finished, close } = await startRoles(platform, logger, served.names);
   for (const name of served.names) {
     const running: StartedRole = roles[name];

@@ -50,6 +50,9 @@ test('a worker says at its probe port that it lives, and is ready while its data
   await worker.saying(/"message":"serving"/);
   expect(await ask('/readyz')).toEqual([200, '{"ready":true,"reasons":[]}']);
   expect(await ask('/metrics')).toEqual([200, expect.stringContaining('process_cpu')]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('espalier_role_up{role="api"} 1');
+  expect(metrics).not.toMatch(/espalier_(training|quarantine)|(project|policy|key)=/);
   for (const path of ['/other', '//']) expect(await ask(path)).toEqual([404, '']);
   proxy.cut();
   const away = '{"ready":false,"reasons":["the database does not answer","the log does not answer"]}';

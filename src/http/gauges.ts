@@ -10,30 +10,38 @@ import { countLeases, readOldestBatches } from '../projections/training-pool/rea
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { readSeldom } from '../runtime/read-seldom.ts';
 import { readWaitingOutbox } from '../training/outbox/read-outbox.ts';
 import { isPlannable } from '../usecases/train/batcher/plan-lineage.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
 import { watchLag } from './lag-watch.ts';
 
-/**
- * Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies.
- */
-export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorld): void {
-  metrics.gauge('projection_lag_records', 'Records that a projection has still to read', ['projection'], async () => {
-    const [statuses, ends] = await Promise.all([readProjectionStatuses(db), log.ends(topicsRead(projections))]);
-    const lags = Object.entries(lagByProjection(projections, statuses, ends));
-    return lags.map(([projection, value]) => ({ labels: { projection }, value }));
-  });
+const LAG_MS = 500; // whoever can connect to the probe port may ask: seldom is enough
+
+/** Adds how far the read models are behind the log, by which an orchestrator adds projectors. */
+export function addLagGauges(metrics: Metrics, { db, log, projections }: HealthWorld): void {
+  const read = readSeldom(LAG_MS, () => Promise.all([readProjectionStatuses(db), log.ends(topicsRead(projections))]));
+  metrics.openGauge('projection_lag_records', 'Records that a projection has still to read', ['projection'], async () =>
+    Object.entries(lagByProjection(projections, ...(await read()))).map(([projection, value]) => ({
+      labels: { projection },
+      value,
+    })),
+  );
   const lagSeconds = watchLag();
-  metrics.gauge(
+  metrics.openGauge(
     'projection_lag_seconds',
     'Time since the log holds what a projection has not folded',
     ['projection'],
-    async () => {
-      const [statuses, ends] = await Promise.all([readProjectionStatuses(db), log.ends(topicsRead(projections))]);
-      return [...lagSeconds(projections, statuses, ends)].map(([projection, value]) => ({ labels: { projection }, value }));
-    },
+    async () => [...lagSeconds(projections, ...(await read()))].map(([projection, value]) => ({ labels: { projection }, value })),
   );
+}
+
+/**
+ * Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies.
+ */
+export function addGauges(metrics: Metrics, world: HealthWorld): void {
+  const { db, log, projections } = world;
+  addLagGauges(metrics, world);
   metrics.gauge('projection_stopped', 'Whether a projection is stopped (1) or runs (0)', ['projection'], async () =>
     (await readProjectionStatuses(db)).map(({ name, state }) => ({
       labels: { projection: name },
@@ -127,13 +135,22 @@ export function addTrainingGauges(metrics: Metrics, db: Db): void {
   metrics.gauge('training_oldest_batch_seconds', 'How long the oldest batch has waited for its version', ['policy'], async () =>
     (await readOldestBatches(db)).map(({ policyId: policy, seconds }) => ({ labels: { policy }, value: seconds })),
   );
-  metrics.gauge('training_plannable', 'Whether a planner has something to do (1) or not (0)', ['policy'], async () => {
-    const asked = (await readLineages(db, 'all')).map(async (lineage) => {
-      const plannable = await isPlannable(db, lineage).catch(() => true); // it waits for a correction
-      return { labels: { policy: lineage.policyId }, value: plannable ? 1 : 0 };
-    });
-    return Promise.all(asked);
-  });
+  const readPlannable = readSeldom(PLANNABLE_MS, () => plannableByPolicy(db));
+  metrics.gauge('training_plannable', 'Whether a planner has something to do (1) or not (0)', ['policy'], async () =>
+    (await readPlannable()).map(({ policy, plannable }) => ({ labels: { policy }, value: plannable ? 1 : 0 })),
+  );
+}
+
+const PLANNABLE_MS = 30_000;
+
+/** Plans every policy, one at a time: all at once would take the connections of requests. */
+async function plannableByPolicy(db: Db): Promise<readonly { readonly policy: string; readonly plannable: boolean }[]> {
+  const policies: { policy: string; plannable: boolean }[] = [];
+  for (const lineage of await readLineages(db, 'all')) {
+    const plannable = await isPlannable(db, lineage).catch(() => true); // it waits for a correction
+    policies.push({ policy: lineage.policyId, plannable });
+  }
+  return policies;
 }
 
 /** Adds what a segment cache did and holds to the measurements of its process; they are read at each scrape. */

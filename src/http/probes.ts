@@ -12,7 +12,7 @@ export interface Probes {
 
 /**
  * Serves what an orchestrator asks of a worker that serves nothing else: `/healthz` (the process lives), `/readyz` (it can do its work)
- * and `/metrics` (of its process, without a key). @param ready asked at each probe.
+ * and `/metrics` (of its process, without a key, and without names of projects, policies and keys). @param ready asked at each probe.
  */
 export async function serveProbes(
   { host, port, metrics }: { readonly host: string; readonly port: number; readonly metrics: Metrics },
@@ -22,7 +22,7 @@ export async function serveProbes(
     '/healthz': async () => json(200, { alive: true }),
     '/readyz': ready,
     '/metrics': async () => {
-      const { contentType, body } = await metrics.expose();
+      const { contentType, body } = await metrics.exposeOpen();
       return text(200, body, contentType);
     },
   };

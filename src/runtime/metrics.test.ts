@@ -48,6 +48,27 @@ describe('metrics', () => {
     expect((await metrics.expose()).body).not.toContain('role="project"');
   });
 
+  test('what needs no key names no project, policy or key, and reads only open gauges', async () => {
+    const metrics = createMetrics({ process: true, role: 'project' });
+    metrics.counter('records_total', 'Records', ['topic', 'project']).add(2, { topic: 'runs', project: 'secret' });
+    metrics.counter('records_total', 'Records', ['topic', 'project']).add(3, { topic: 'runs', project: 'other' });
+    metrics.counter('failures_total', 'Failures', ['code']).add(1, { code: 'E' });
+    metrics.histogram('seconds', 'Time', [1], ['policy']).observe(0.5, { policy: 'secret' });
+    let reads = 0;
+    metrics.gauge('owed', 'Owed', ['policy'], async () => [{ labels: { policy: 'secret' }, value: ++reads }]);
+    metrics.openGauge('lag', 'Lag', ['projection'], async () => [{ labels: { projection: 'runs' }, value: 7 }]);
+    const { body } = await metrics.exposeOpen();
+    expect(body).not.toContain('secret');
+    expect(reads).toBe(0);
+    expect(body).toContain('espalier_records_total{topic="runs",role="project"} 5');
+    expect(body).toContain('espalier_failures_total{code="E",role="project"} 1');
+    expect(body).toContain('espalier_lag{projection="runs",role="project"} 7');
+    expect(body).toContain('process_cpu_seconds_total');
+    const all = (await metrics.expose()).body;
+    for (const sample of ['project="secret"', 'espalier_owed{policy="secret"', 'espalier_lag{', 'process_cpu_seconds_total'])
+      expect(all).toContain(sample);
+  });
+
   test('a label that users choose has a hundred values and `other`', () => {
     const label = boundedLabel();
     const labels = Array.from({ length: 300 }, (_, i) => label(`p${i}`));

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, type Metric, Registry } from 'prom-client';
 
 /**
  * Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name returns the same
@@ -22,12 +22,20 @@ export interface Metrics {
     labels: readonly L[],
     read: () => Promise<readonly Sample<L>[]>,
   ): void;
+  /** As `gauge`, of what anybody may see who reaches the probe port: its labels name no project, policy or key, and it is quick to read. */
+  openGauge: Metrics['gauge'];
   /** Adds what another registry holds, that of a thread, to each scrape until the function that it returns is called. */
   include(read: () => Promise<MeasuredElsewhere>): () => void;
   /** Returns all metrics for the registry of another thread, which includes them. */
   measured(): Promise<MeasuredElsewhere>;
   /** Writes all metrics in the text format of Prometheus. */
-  expose(): Promise<{ readonly contentType: string; readonly body: string }>;
+  expose(): Promise<Exposed>;
+  /** Writes what needs no key: measurements of the process and open gauges; counters are sums over projects, policies and keys. */
+  exposeOpen(): Promise<Exposed>;
+}
+interface Exposed {
+  readonly contentType: string;
+  readonly body: string;
 }
 /** Metrics of a registry as they travel between threads. */
 export type MeasuredElsewhere = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
@@ -49,44 +57,42 @@ interface MetricsOptions {
   readonly role?: string;
 }
 
+/** Labels whose values only a key of all projects may see. */
+const CLOSED: ReadonlySet<string> = new Set(['project', 'policy', 'key']);
+
+function withoutClosed(labels: LabelValues<string>): LabelValues<string> {
+  const open = { ...labels };
+  for (const label of CLOSED) delete open[label];
+  return open;
+}
+
 /** Makes a registry of its own. */
 export function createMetrics({ process = false, role }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
+  const open = new Registry();
+  const both = [registry, open];
   const included = new Set<() => Promise<MeasuredElsewhere>>();
-  if (role !== undefined) registry.setDefaultLabels({ role });
-  if (process) collectDefaultMetrics({ register: registry });
+  if (role !== undefined) for (const each of both) each.setDefaultLabels({ role });
+  if (process) {
+    collectDefaultMetrics({ register: registry });
+    for (const metric of registry.getMetricsAsArray()) open.registerMetric(metric as unknown as Metric); // it lists what was registered
+  }
   const failures = new Counter({
     name: 'espalier_scrape_failures_total',
     help: 'Gauges that could not be read for a scrape',
     labelNames: ['gauge'],
-    registers: [registry],
+    registers: both,
   });
   const known = new Map<string, CounterMetric<string> | HistogramMetric<string>>();
-  return {
-    counter: (name, help, labels = []) =>
-      once(known, `${name} counter`, () => {
-        const metric = new Counter({ name: `espalier_${name}`, help, labelNames: [...labels], registers: [registry] });
-        if (labels.length === 0) metric.inc(0); // shown as 0 from the start, so that a rate over it is right
-        return { add: (amount, of) => metric.inc(of, amount) };
-      }),
-    histogram: (name, help, buckets, labels = []) =>
-      once(known, `${name} histogram`, () => {
-        const metric = new Histogram({
-          name: `espalier_${name}`,
-          help,
-          labelNames: [...labels],
-          buckets: [...buckets],
-          registers: [registry],
-        });
-        return { observe: (value, of) => metric.observe(of, value) };
-      }),
-    gauge: (name, help, labels, read) => {
-      registry.removeSingleMetric(`espalier_${name}`);
+  const gaugeIn =
+    (registers: Registry[]): Metrics['gauge'] =>
+    (name, help, labels, read) => {
+      for (const each of both) each.removeSingleMetric(`espalier_${name}`);
       new Gauge({
         name: `espalier_${name}`,
         help,
         labelNames: [...labels],
-        registers: [registry],
+        registers,
         async collect() {
           this.reset();
           try {
@@ -96,7 +102,37 @@ export function createMetrics({ process = false, role }: MetricsOptions = {}): M
           }
         },
       });
-    },
+    };
+  return {
+    counter: (name, help, labels = []) =>
+      once(known, `${name} counter`, () => {
+        const openLabels = labels.filter((label) => !CLOSED.has(label));
+        const counterIn = (registers: Registry[], labelNames: string[]) =>
+          new Counter({ name: `espalier_${name}`, help, labelNames, registers });
+        const isOpen = openLabels.length === labels.length;
+        const metric = counterIn(isOpen ? both : [registry], [...labels]);
+        const sum = isOpen ? null : counterIn([open], openLabels);
+        if (labels.length === 0) metric.inc(0); // shown as 0 from the start, so that a rate over it is right
+        return {
+          add(amount, of) {
+            metric.inc(of, amount);
+            sum?.inc(withoutClosed(of), amount);
+          },
+        };
+      }),
+    histogram: (name, help, buckets, labels = []) =>
+      once(known, `${name} histogram`, () => {
+        const metric = new Histogram({
+          name: `espalier_${name}`,
+          help,
+          labelNames: [...labels],
+          buckets: [...buckets],
+          registers: labels.some((label) => CLOSED.has(label)) ? [registry] : both,
+        });
+        return { observe: (value, of) => metric.observe(of, value) };
+      }),
+    gauge: gaugeIn([registry]),
+    openGauge: gaugeIn(both),
     include: (read) => {
       included.add(read);
       return () => included.delete(read);
@@ -108,6 +144,7 @@ export function createMetrics({ process = false, role }: MetricsOptions = {}): M
       const all = await Promise.all([registry.getMetricsAsJSON(), ...[...included].map((read) => read())]);
       return { contentType, body: await joined(all.flat()).metrics() };
     },
+    exposeOpen: async () => ({ contentType: open.contentType, body: await open.metrics() }),
   };
 }
 

@@ -70,8 +70,7 @@ describe('the limits of a query', () => {
   });
 
   test('a statement that takes longer than its connection allows is refused with what to do', async () => {
-    const url = String(api.database.pool.options.connectionString);
-    const short = await openDatabase(url, { settings: { statement_timeout: '50' } });
+    const short = await openDatabase(api.url, { settings: { statement_timeout: '50' } });
     const { ask } = await api.create({ db: short.db });
     const client = await api.database.pool.connect();
     await client.query('begin; lock table runs in access exclusive mode');

@@ -21,6 +21,8 @@ import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
 
 /** The GraphQL API over a database, a log and a blob store of its own, asked without a port. */
 export interface TestGraphql {
+  /** Of the database. */
+  readonly url: string;
   readonly database: Database;
   readonly log: EventLog;
   readonly blobs: BlobStore;
@@ -64,6 +66,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
     askable(await createGraphql({ db, log, blobs, notices, snapshots, ...options }), principal);
   return {
     ...(await create({})),
+    url,
     database,
     log,
     blobs,

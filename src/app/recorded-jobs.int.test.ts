@@ -30,7 +30,7 @@ interface Recorded {
     test('the job of the guide to TRL is on record: groups, tokens, rewards, advantages and weights', async () => {
       const home = jobs.home();
       await jobs.python(PYTHON_PACKAGE, '-m', 'tests_consumers.tiny_model', join(home, 'talker'));
-      const blocks = [...(await readFile(GUIDE, 'utf8')).matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(
+      const blocks = [...(await readFile(GUIDE, 'utf8')).matchAll(/^```python[^\n]*\n([\s\S]*?)^```$/gm)].map(
         ([, block = '']) => block,
       );
       await jobs.python(

@@ -34,7 +34,7 @@ export const DASHBOARDS: readonly Dashboard[] = [
       panel('Requests of events that were refused', 'reqps', [rate('espalier_ingest_refusals_total', 'reason'), '{{reason}}']),
       panel('Wrong keys', 'reqps', ['sum(rate(espalier_http_wrong_keys_total[5m]))', 'keys']),
       panel('Lag of projections', 's', [most('espalier_projection_lag_seconds', 'projection'), '{{projection}}']),
-      panel('Lag of projections', 'short', [most('espalier_projection_lag_records', 'projection'), '{{projection}}']),
+      panel('Lag of projections, records', 'short', [most('espalier_projection_lag_records', 'projection'), '{{projection}}']),
       panel('Records folded', 'reqps', [rate('espalier_projection_folded_records_total', 'topic'), '{{topic}}']),
       panel('Time to fold a slice, p99', 's', [p99('espalier_projection_fold_seconds', 'role'), '{{role}}']),
       panel(

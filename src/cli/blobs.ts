@@ -47,7 +47,7 @@ export function addBlobs(program: Command): void {
 function addMigrate(blobs: Command): void {
   const migrate = blobs
     .command('migrate')
-    .description('copy the blobs of a folder to the bucket of ESPALIER_OBJECTS; stopped, it goes on when it is run again')
+    .description('copy the blobs of a folder to the bucket of ESPALIER_OBJECTS; stopped, it continues when it is run again')
     .requiredOption('--from <folder>', 'folder of blobs, which stays as it is (ESPALIER_BLOBS, or blobs in ESPALIER_HOME)');
   migrate.action(({ from }: { readonly from: string }) =>
     stoppable(async (signal) => {

@@ -22,7 +22,7 @@ test('a command that begins while the database is away waits for it, and is done
   proxy.cut();
   const args = ['--json', 'collect', '--tasks', '1', '--rollouts', '1'];
   const child = startProcess('src/cli/main.ts', args, { ...env, DATABASE_URL: proxy.url });
-  await child.saying(/waiting: cannot reach Postgres at .*; goes on when that has passed, Ctrl-C ends it/);
+  await child.saying(/waiting: cannot reach Postgres at .*; continues when it has passed, Ctrl-C ends it/);
   proxy.restore();
   expect(await child.ended).toBe(0);
   expect(JSON.parse(child.stdout())).toMatchObject({ state: 'completed', rollouts: 1 });
@@ -33,7 +33,7 @@ test('a command that reads begins again where the database goes away in the midd
   const child = startProcess('src/cli/main.ts', ['--json', 'status'], { ...env, DATABASE_URL: proxy.url });
   expect(await isCut).toBe(true);
   expect(await child.ended).toBe(0);
-  expect(child.stderr()).toMatch(/waiting: .*; goes on when that has passed/);
+  expect(child.stderr()).toMatch(/waiting: .*; continues when it has passed/);
   expect(JSON.parse(child.stdout())).toMatchObject({ runs: [] });
 });
 
@@ -47,7 +47,7 @@ test.each([
   const code = await child.ended;
   expect({ code, stderr: child.stderr() }).toEqual({
     code: 0,
-    stderr: expect.stringMatching(/waiting: .*; goes on when that has passed/),
+    stderr: expect.stringMatching(/waiting: .*; continues when it has passed/),
   });
   expect(JSON.parse(child.stdout())).toMatchObject(result);
 });

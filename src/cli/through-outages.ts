@@ -28,7 +28,7 @@ export function throughOutages<T>(
     unlimited: passes,
     onFault(error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (reason !== reported) printError(`waiting: ${reason}; goes on when that has passed, Ctrl-C ends it`);
+      if (reason !== reported) printError(`waiting: ${reason}; continues when it has passed, Ctrl-C ends it`);
       reported = reason;
     },
   });

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { NoResultError } from 'kysely';
 import { type Database, DatabaseUnreachable, openDatabase } from '../postgres/database.ts';
 import { installationIdentity } from '../postgres/log-identity.ts';
 
@@ -18,13 +20,28 @@ export async function faultOfReplica(url: string, { db }: Database): Promise<Dat
   let replica: Database | undefined;
   try {
     replica = await openDatabase(url, { applicationName: 'espalier start', max: 1, connectMs: REACH_MS });
-    const held = await installationIdentity(replica.db).catch(() => null);
-    if (held !== (await installationIdentity(db))) throw new NoReplica();
+    if ((await identityWithin(REACH_MS, replica)) !== (await installationIdentity(db))) throw new NoReplica();
     return null;
   } catch (error) {
     if (error instanceof DatabaseUnreachable) return error;
     throw error;
   } finally {
     await replica?.close();
+  }
+}
+
+const UNDEFINED_TABLE = '42P01';
+const LOOK_MS = 100;
+
+/** The identity of what a standby holds; null where it holds nothing in the end: that of a new primary comes a moment later. */
+async function identityWithin(limitMs: number, { db }: Database): Promise<string | null> {
+  for (const deadline = Date.now() + limitMs; ; await delay(LOOK_MS)) {
+    try {
+      return await installationIdentity(db);
+    } catch (error) {
+      const isEmpty = error instanceof NoResultError || Object(error).code === UNDEFINED_TABLE;
+      if (!isEmpty) throw error;
+      if (Date.now() > deadline) return null;
+    }
   }
 }
